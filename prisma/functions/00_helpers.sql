@@ -1,0 +1,61 @@
+-- What several functions share. Every caller holds the generation's row lock.
+
+-- The next event of a generation; its sequence number is given under the row lock, so readers never miss one.
+CREATE OR REPLACE FUNCTION append_event(p_generation_id text, p_type text, p_data jsonb) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_seq integer;
+BEGIN
+    UPDATE generation SET event_seq = event_seq + 1 WHERE id = p_generation_id RETURNING event_seq INTO v_seq;
+    INSERT INTO generation_event (generation_id, seq, type, data, created_at)
+    VALUES (p_generation_id, v_seq, p_type, p_data, clock_timestamp());
+END $$;
+
+-- All that is needed to start or wake a run: ids and the frozen timings, nothing of the tenant's content.
+CREATE OR REPLACE FUNCTION run_facts(g generation) RETURNS jsonb LANGUAGE sql STABLE AS $$
+    SELECT jsonb_build_object('generationId', g.id, 'tenantId', g.tenant_id, 'model', g.model, 'provider', g.provider,
+        'method', g.plan ->> 'method', 'timings', g.plan -> 'timings');
+$$;
+
+-- Milliseconds from now until the given time; negative when it is past.
+CREATE OR REPLACE FUNCTION ms_until(p_at timestamptz) RETURNS double precision LANGUAGE sql VOLATILE AS $$
+    SELECT floor(extract(epoch FROM p_at - clock_timestamp()) * 1000);
+$$;
+
+CREATE OR REPLACE FUNCTION ms_from_now(p_ms double precision) RETURNS timestamptz LANGUAGE sql VOLATILE AS $$
+    SELECT clock_timestamp() + p_ms * interval '1 millisecond';
+$$;
+
+CREATE OR REPLACE FUNCTION iso_time(p_at timestamptz) RETURNS text LANGUAGE sql STABLE AS $$
+    SELECT to_char(p_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
+$$;
+
+-- Where a run goes on, told by the rows alone.
+CREATE OR REPLACE FUNCTION derived_stage(p_generation_id text) RETURNS text LANGUAGE sql STABLE AS $$
+    SELECT CASE
+        WHEN g.completed_at IS NOT NULL THEN 'done'
+        WHEN g.success_at IS NOT NULL THEN 'storing'
+        WHEN s.state = 'accepted' THEN 'waiting'
+        WHEN s.state = 'unknown' THEN 'submission_unknown'
+        WHEN s.state = 'sending' THEN 'submitting'
+        ELSE 'queued' END
+    FROM generation g LEFT JOIN submission s
+        ON s.generation_id = g.id AND s.state IN ('prepared', 'sending', 'unknown', 'accepted')
+    WHERE g.id = p_generation_id;
+$$;
+
+-- Moves the stage and says so in an event; nothing happens when it stands there already.
+CREATE OR REPLACE FUNCTION move_stage(p_generation_id text, p_stage text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    g generation;
+    v_state text;
+BEGIN
+    SELECT * INTO g FROM generation WHERE id = p_generation_id;
+    v_state := CASE WHEN g.state = 'queued' AND p_stage IN ('submission_unknown', 'waiting', 'storing') THEN 'running' ELSE g.state END;
+    IF g.stage = p_stage AND g.state = v_state THEN
+        RETURN;
+    END IF;
+    UPDATE generation SET stage = p_stage, state = v_state, operator_reason = NULL, updated_at = clock_timestamp(),
+        started_at = CASE WHEN v_state = 'running' THEN coalesce(started_at, clock_timestamp()) ELSE started_at END
+    WHERE id = p_generation_id;
+    PERFORM append_event(p_generation_id, 'stage', jsonb_build_object('state', v_state, 'stage', p_stage));
+END $$;

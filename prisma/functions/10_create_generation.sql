@@ -1,0 +1,59 @@
+-- Row, hold and first event in one call; the unique key decides which of several equal calls creates.
+-- in:  {generationId, tenantId, account, route, idempotencyKey, requestSha256 (hex), model, provider, input, metadata, plan,
+--       credits, deadlineSeconds, responseTemplate, nonce}; the template holds "<nonce>:created_at" and "<nonce>:deadline_at".
+-- out: {outcome: created | replayed, generationId, responseBody, run} | {outcome: key_reuse | in_progress | unknown_account}
+--      | {outcome: insufficient_credits, available, required}. A refused call leaves the key free.
+CREATE OR REPLACE FUNCTION create_generation(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    g generation;
+    v_now timestamptz(3) := clock_timestamp();
+    v_deadline timestamptz(3) := v_now + (p ->> 'deadlineSeconds')::integer * interval '1 second';
+    v_account ledger_account;
+    v_credits bigint := (p ->> 'credits')::bigint;
+BEGIN
+    SELECT * INTO v_account FROM ledger_account WHERE tenant_id = p ->> 'tenantId' AND name = p ->> 'account';
+    SELECT * INTO g FROM generation
+    WHERE tenant_id = p ->> 'tenantId' AND idempotency_route = p ->> 'route' AND idempotency_key = p ->> 'idempotencyKey';
+    IF g.id IS NULL THEN
+        IF v_account.id IS NULL THEN
+            RETURN jsonb_build_object('outcome', 'unknown_account');
+        END IF;
+        -- A twin in flight holds the unique key: wait for its end, but not for long.
+        PERFORM set_config('lock_timeout', '1000', true);
+        BEGIN
+            INSERT INTO generation (id, tenant_id, account_id, idempotency_route, idempotency_key, request_sha256, response_body, model,
+                provider, input, metadata, plan, credits, created_at, updated_at, deadline_at, due_at)
+            VALUES (p ->> 'generationId', p ->> 'tenantId', v_account.id, p ->> 'route', p ->> 'idempotencyKey',
+                decode(p ->> 'requestSha256', 'hex'),
+                replace(replace(p ->> 'responseTemplate', (p ->> 'nonce') || ':created_at', iso_time(v_now)),
+                    (p ->> 'nonce') || ':deadline_at', iso_time(v_deadline)),
+                p ->> 'model', p ->> 'provider', p -> 'input', p -> 'metadata', p -> 'plan', v_credits, v_now, v_now, v_deadline, v_now)
+            ON CONFLICT (tenant_id, idempotency_route, idempotency_key) DO NOTHING
+            RETURNING * INTO g;
+        EXCEPTION WHEN lock_not_available THEN
+            RETURN jsonb_build_object('outcome', 'in_progress');
+        END;
+        IF g.id IS NOT NULL THEN
+            PERFORM set_config('lock_timeout', '10000', true);
+            UPDATE ledger_account SET held = held + v_credits WHERE id = v_account.id AND posted - held >= v_credits;
+            IF NOT FOUND THEN
+                DELETE FROM generation WHERE id = g.id;
+                SELECT * INTO v_account FROM ledger_account WHERE id = v_account.id;
+                RETURN jsonb_build_object('outcome', 'insufficient_credits', 'available', v_account.posted - v_account.held, 'required', v_credits);
+            END IF;
+            INSERT INTO hold (generation_id, account_id, amount, created_at) VALUES (g.id, v_account.id, v_credits, v_now);
+            PERFORM append_event(g.id, 'created', jsonb_build_object('state', g.state, 'stage', g.stage));
+            RETURN jsonb_build_object('outcome', 'created', 'generationId', g.id, 'responseBody', g.response_body, 'run', run_facts(g));
+        END IF;
+        SELECT * INTO g FROM generation
+        WHERE tenant_id = p ->> 'tenantId' AND idempotency_route = p ->> 'route' AND idempotency_key = p ->> 'idempotencyKey';
+        IF g.id IS NULL THEN
+            -- The twin was refused in this very moment: the caller may simply try again.
+            RETURN jsonb_build_object('outcome', 'in_progress');
+        END IF;
+    END IF;
+    IF g.request_sha256 <> decode(p ->> 'requestSha256', 'hex') THEN
+        RETURN jsonb_build_object('outcome', 'key_reuse');
+    END IF;
+    RETURN jsonb_build_object('outcome', 'replayed', 'generationId', g.id, 'responseBody', g.response_body, 'run', run_facts(g));
+END $$;

@@ -1,0 +1,63 @@
+-- One verified callback into the inbox. The wake it asks for is outstanding at most once; the sweep sends it again when lost.
+-- in:  {provider, credential, submissionId | null, jobId | null, eventKey, type, terminal, progress | null}, body
+-- out: {outcome: recorded | duplicate | capped | unknown_submission | unmatched, run | null, wake: boolean}
+CREATE OR REPLACE FUNCTION record_callback(p jsonb, p_body bytea) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    g generation;
+    s submission;
+    v_now timestamptz(3);
+    v_terminal boolean := (p ->> 'terminal')::boolean;
+    v_progress double precision := (p ->> 'progress')::double precision;
+    v_submission_id text := p ->> 'submissionId';
+    v_rows integer;
+    v_outcome text := 'recorded';
+    v_wake boolean := false;
+BEGIN
+    IF v_submission_id IS NULL THEN
+        PERFORM pg_advisory_xact_lock(hashtext('provider_job'), hashtext(p ->> 'jobId'));
+        SELECT id INTO v_submission_id FROM submission
+        WHERE provider = p ->> 'provider' AND credential = p ->> 'credential' AND provider_job_id = p ->> 'jobId';
+    END IF;
+    IF v_submission_id IS NULL THEN
+        IF (SELECT count(*) FROM (SELECT 1 FROM callback WHERE submission_id IS NULL AND provider = p ->> 'provider'
+            AND credential = p ->> 'credential' LIMIT 10000) AS waiting) >= 10000 THEN
+            RETURN jsonb_build_object('outcome', 'capped', 'run', NULL, 'wake', false);
+        END IF;
+        INSERT INTO callback (provider, credential, provider_job_id, event_key, type, terminal, progress, body)
+        VALUES (p ->> 'provider', p ->> 'credential', p ->> 'jobId', p ->> 'eventKey', p ->> 'type', v_terminal, v_progress, p_body)
+        ON CONFLICT DO NOTHING;
+        RETURN jsonb_build_object('outcome', 'unmatched', 'run', NULL, 'wake', false);
+    END IF;
+    SELECT gen.* INTO g FROM generation gen JOIN submission sub ON sub.generation_id = gen.id
+    WHERE sub.id = v_submission_id AND sub.provider = p ->> 'provider' FOR UPDATE OF gen;
+    IF NOT FOUND THEN
+        RETURN jsonb_build_object('outcome', 'unknown_submission', 'run', NULL, 'wake', false);
+    END IF;
+    v_now := clock_timestamp();
+    UPDATE submission SET callback_count = callback_count + 1 WHERE id = v_submission_id RETURNING * INTO s;
+    IF s.callback_count > 100 THEN
+        v_outcome := 'capped';
+    ELSE
+        INSERT INTO callback (provider, credential, submission_id, provider_job_id, event_key, type, terminal, progress, body)
+        VALUES (p ->> 'provider', p ->> 'credential', s.id, p ->> 'jobId', p ->> 'eventKey', p ->> 'type', v_terminal, v_progress, p_body)
+        ON CONFLICT DO NOTHING;
+        GET DIAGNOSTICS v_rows = ROW_COUNT;
+        IF v_rows = 0 THEN
+            v_outcome := 'duplicate';
+        END IF;
+    END IF;
+    IF g.completed_at IS NULL AND v_outcome <> 'duplicate' THEN
+        IF v_progress > coalesce(g.progress, 0) AND NOT v_terminal AND s.state = 'accepted' THEN
+            UPDATE generation SET progress = v_progress, updated_at = v_now WHERE id = g.id;
+            PERFORM append_event(g.id, 'progress', jsonb_build_object('progress', v_progress));
+        END IF;
+        IF v_terminal AND s.terminal_hint_at IS NULL THEN
+            UPDATE submission SET terminal_hint_at = v_now WHERE id = s.id;
+        END IF;
+        IF v_terminal OR (s.provider_job_id IS NULL AND p ->> 'jobId' IS NOT NULL) THEN
+            v_wake := g.wake_requested_at IS NULL;
+            UPDATE generation SET wake_requested_at = coalesce(wake_requested_at, v_now) WHERE id = g.id;
+        END IF;
+    END IF;
+    RETURN jsonb_build_object('outcome', v_outcome, 'run', run_facts(g), 'wake', v_wake);
+END $$;

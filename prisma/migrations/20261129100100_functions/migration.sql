@@ -1,0 +1,693 @@
+-- What several functions share. Every caller holds the generation's row lock.
+
+-- The next event of a generation; its sequence number is given under the row lock, so readers never miss one.
+CREATE OR REPLACE FUNCTION append_event(p_generation_id text, p_type text, p_data jsonb) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_seq integer;
+BEGIN
+    UPDATE generation SET event_seq = event_seq + 1 WHERE id = p_generation_id RETURNING event_seq INTO v_seq;
+    INSERT INTO generation_event (generation_id, seq, type, data, created_at)
+    VALUES (p_generation_id, v_seq, p_type, p_data, clock_timestamp());
+END $$;
+
+-- All that is needed to start or wake a run: ids and the frozen timings, nothing of the tenant's content.
+CREATE OR REPLACE FUNCTION run_facts(g generation) RETURNS jsonb LANGUAGE sql STABLE AS $$
+    SELECT jsonb_build_object('generationId', g.id, 'tenantId', g.tenant_id, 'model', g.model, 'provider', g.provider,
+        'method', g.plan ->> 'method', 'timings', g.plan -> 'timings');
+$$;
+
+-- Milliseconds from now until the given time; negative when it is past.
+CREATE OR REPLACE FUNCTION ms_until(p_at timestamptz) RETURNS double precision LANGUAGE sql VOLATILE AS $$
+    SELECT floor(extract(epoch FROM p_at - clock_timestamp()) * 1000);
+$$;
+
+CREATE OR REPLACE FUNCTION ms_from_now(p_ms double precision) RETURNS timestamptz LANGUAGE sql VOLATILE AS $$
+    SELECT clock_timestamp() + p_ms * interval '1 millisecond';
+$$;
+
+CREATE OR REPLACE FUNCTION iso_time(p_at timestamptz) RETURNS text LANGUAGE sql STABLE AS $$
+    SELECT to_char(p_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
+$$;
+
+-- Where a run goes on, told by the rows alone.
+CREATE OR REPLACE FUNCTION derived_stage(p_generation_id text) RETURNS text LANGUAGE sql STABLE AS $$
+    SELECT CASE
+        WHEN g.completed_at IS NOT NULL THEN 'done'
+        WHEN g.success_at IS NOT NULL THEN 'storing'
+        WHEN s.state = 'accepted' THEN 'waiting'
+        WHEN s.state = 'unknown' THEN 'submission_unknown'
+        WHEN s.state = 'sending' THEN 'submitting'
+        ELSE 'queued' END
+    FROM generation g LEFT JOIN submission s
+        ON s.generation_id = g.id AND s.state IN ('prepared', 'sending', 'unknown', 'accepted')
+    WHERE g.id = p_generation_id;
+$$;
+
+-- Moves the stage and says so in an event; nothing happens when it stands there already.
+CREATE OR REPLACE FUNCTION move_stage(p_generation_id text, p_stage text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    g generation;
+    v_state text;
+BEGIN
+    SELECT * INTO g FROM generation WHERE id = p_generation_id;
+    v_state := CASE WHEN g.state = 'queued' AND p_stage IN ('submission_unknown', 'waiting', 'storing') THEN 'running' ELSE g.state END;
+    IF g.stage = p_stage AND g.state = v_state THEN
+        RETURN;
+    END IF;
+    UPDATE generation SET stage = p_stage, state = v_state, operator_reason = NULL, updated_at = clock_timestamp(),
+        started_at = CASE WHEN v_state = 'running' THEN coalesce(started_at, clock_timestamp()) ELSE started_at END
+    WHERE id = p_generation_id;
+    PERFORM append_event(p_generation_id, 'stage', jsonb_build_object('state', v_state, 'stage', p_stage));
+END $$;
+-- Row, hold and first event in one call; the unique key decides which of several equal calls creates.
+-- in:  {generationId, tenantId, account, route, idempotencyKey, requestSha256 (hex), model, provider, input, metadata, plan,
+--       credits, deadlineSeconds, responseTemplate, nonce}; the template holds "<nonce>:created_at" and "<nonce>:deadline_at".
+-- out: {outcome: created | replayed, generationId, responseBody, run} | {outcome: key_reuse | in_progress | unknown_account}
+--      | {outcome: insufficient_credits, available, required}. A refused call leaves the key free.
+CREATE OR REPLACE FUNCTION create_generation(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    g generation;
+    v_now timestamptz(3) := clock_timestamp();
+    v_deadline timestamptz(3) := v_now + (p ->> 'deadlineSeconds')::integer * interval '1 second';
+    v_account ledger_account;
+    v_credits bigint := (p ->> 'credits')::bigint;
+BEGIN
+    SELECT * INTO v_account FROM ledger_account WHERE tenant_id = p ->> 'tenantId' AND name = p ->> 'account';
+    SELECT * INTO g FROM generation
+    WHERE tenant_id = p ->> 'tenantId' AND idempotency_route = p ->> 'route' AND idempotency_key = p ->> 'idempotencyKey';
+    IF g.id IS NULL THEN
+        IF v_account.id IS NULL THEN
+            RETURN jsonb_build_object('outcome', 'unknown_account');
+        END IF;
+        -- A twin in flight holds the unique key: wait for its end, but not for long.
+        PERFORM set_config('lock_timeout', '1000', true);
+        BEGIN
+            INSERT INTO generation (id, tenant_id, account_id, idempotency_route, idempotency_key, request_sha256, response_body, model,
+                provider, input, metadata, plan, credits, created_at, updated_at, deadline_at, due_at)
+            VALUES (p ->> 'generationId', p ->> 'tenantId', v_account.id, p ->> 'route', p ->> 'idempotencyKey',
+                decode(p ->> 'requestSha256', 'hex'),
+                replace(replace(p ->> 'responseTemplate', (p ->> 'nonce') || ':created_at', iso_time(v_now)),
+                    (p ->> 'nonce') || ':deadline_at', iso_time(v_deadline)),
+                p ->> 'model', p ->> 'provider', p -> 'input', p -> 'metadata', p -> 'plan', v_credits, v_now, v_now, v_deadline, v_now)
+            ON CONFLICT (tenant_id, idempotency_route, idempotency_key) DO NOTHING
+            RETURNING * INTO g;
+        EXCEPTION WHEN lock_not_available THEN
+            RETURN jsonb_build_object('outcome', 'in_progress');
+        END;
+        IF g.id IS NOT NULL THEN
+            PERFORM set_config('lock_timeout', '10000', true);
+            UPDATE ledger_account SET held = held + v_credits WHERE id = v_account.id AND posted - held >= v_credits;
+            IF NOT FOUND THEN
+                DELETE FROM generation WHERE id = g.id;
+                SELECT * INTO v_account FROM ledger_account WHERE id = v_account.id;
+                RETURN jsonb_build_object('outcome', 'insufficient_credits', 'available', v_account.posted - v_account.held, 'required', v_credits);
+            END IF;
+            INSERT INTO hold (generation_id, account_id, amount, created_at) VALUES (g.id, v_account.id, v_credits, v_now);
+            PERFORM append_event(g.id, 'created', jsonb_build_object('state', g.state, 'stage', g.stage));
+            RETURN jsonb_build_object('outcome', 'created', 'generationId', g.id, 'responseBody', g.response_body, 'run', run_facts(g));
+        END IF;
+        SELECT * INTO g FROM generation
+        WHERE tenant_id = p ->> 'tenantId' AND idempotency_route = p ->> 'route' AND idempotency_key = p ->> 'idempotencyKey';
+        IF g.id IS NULL THEN
+            -- The twin was refused in this very moment: the caller may simply try again.
+            RETURN jsonb_build_object('outcome', 'in_progress');
+        END IF;
+    END IF;
+    IF g.request_sha256 <> decode(p ->> 'requestSha256', 'hex') THEN
+        RETURN jsonb_build_object('outcome', 'key_reuse');
+    END IF;
+    RETURN jsonb_build_object('outcome', 'replayed', 'generationId', g.id, 'responseBody', g.response_body, 'run', run_facts(g));
+END $$;
+-- The first statement of every step: reads the row with its live (else last) submission, takes the wake, reads the inbox and
+-- says by when the run must next have written. With resume, a parked run goes on at the stage that its rows tell.
+-- in:  {generationId, dueInMs, resume?: boolean}
+-- out: null when there is no such row, else {generation, submission | null, submissionCount, hints: [{jobId, terminal}], outputs}.
+CREATE OR REPLACE FUNCTION load_generation(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    g generation;
+    s submission;
+    v_hints jsonb := '[]';
+    v_outputs jsonb;
+BEGIN
+    SELECT * INTO g FROM generation WHERE id = p ->> 'generationId' FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    IF g.completed_at IS NULL THEN
+        IF g.stage = 'needs_operator' AND coalesce((p ->> 'resume')::boolean, false) THEN
+            PERFORM move_stage(g.id, derived_stage(g.id));
+        END IF;
+        UPDATE generation SET wake_requested_at = NULL, sweep_count = 0, due_at = ms_from_now((p ->> 'dueInMs')::double precision)
+        WHERE id = g.id RETURNING * INTO g;
+    END IF;
+    SELECT * INTO s FROM submission WHERE generation_id = g.id ORDER BY ordinal DESC LIMIT 1;
+    IF s.id IS NOT NULL AND g.completed_at IS NULL THEN
+        WITH seen AS (
+            UPDATE callback SET seen_at = clock_timestamp() WHERE submission_id = s.id AND seen_at IS NULL RETURNING provider_job_id, terminal
+        )
+        SELECT coalesce(jsonb_agg(jsonb_build_object('jobId', provider_job_id, 'terminal', terminal)), '[]') INTO v_hints FROM seen;
+        IF s.provider_job_id IS NULL AND v_hints = '[]' THEN
+            -- A hint that named a job is still worth something while the submission has none.
+            SELECT coalesce(jsonb_agg(DISTINCT jsonb_build_object('jobId', provider_job_id, 'terminal', true)), '[]') INTO v_hints
+            FROM callback WHERE submission_id = s.id AND provider_job_id IS NOT NULL;
+        END IF;
+    END IF;
+    SELECT coalesce(jsonb_agg(jsonb_build_object('index', o.index, 'state', o.state, 'attempt', o.attempt, 'goneCount', o.gone_count,
+        'leaseInMs', ms_until(o.lease_until)) ORDER BY o.index), '[]') INTO v_outputs
+    FROM output o WHERE o.generation_id = g.id;
+    RETURN jsonb_build_object(
+        'generation', jsonb_build_object('id', g.id, 'tenantId', g.tenant_id, 'model', g.model, 'state', g.state, 'stage', g.stage,
+            'input', g.input, 'plan', g.plan, 'credits', g.credits, 'cancelRequested', g.cancel_requested_at IS NOT NULL,
+            'cancelOutcome', g.cancel_outcome, 'deadlineInMs', ms_until(g.deadline_at), 'succeeded', g.success_at IS NOT NULL,
+            'storeInMs', ms_until(g.store_until), 'operatorReason', g.operator_reason, 'errorCode', g.error_code),
+        'submission', CASE WHEN s.id IS NULL THEN NULL ELSE jsonb_build_object('id', s.id, 'ordinal', s.ordinal, 'routeIndex', s.route_index,
+            'provider', s.provider, 'credential', s.credential, 'idempotencyKey', s.idempotency_key, 'state', s.state, 'fence', s.fence, 'handle', s.handle,
+            'jobId', s.provider_job_id, 'leaseInMs', ms_until(s.lease_until), 'sinceFirstSentMs', -ms_until(s.first_sent_at),
+            'sinceAcceptedMs', -ms_until(s.accepted_at), 'sinceObservedMs', -ms_until(s.observed_at), 'observeCount', s.observe_count,
+            'everUnknown', s.unknown_at IS NOT NULL, 'callbacks', s.callback_base IS NOT NULL, 'terminalHint', s.terminal_hint_at IS NOT NULL,
+            'cancelSent', s.cancel_sent_at IS NOT NULL, 'refusalCode', s.refusal_code, 'problem', s.problem, 'endedAs', s.ended_as,
+            'providerStatus', s.provider_status) END,
+        'hints', v_hints,
+        'outputs', v_outputs);
+END $$;
+-- The right to send once. Creates the next submission or takes the one that may be sent (again), under the row lock; the fence
+-- it returns is the token that every later step of this attempt must show.
+-- in:  {generationId, ordinal, routeIndex, submissionId, provider, credential, idempotencyKey, request, callbackBase, callbackKeyId,
+--       leaseMs, minimumRunwayMs, replay: boolean, replayWindowMs}
+-- out: {outcome: send, fence, request, idempotencyKey, callbackBase, callbackKeyId} | {outcome: leased, inMs}
+--      | {outcome: unknown | accepted | terminal | cancel_requested | no_time | stale}
+CREATE OR REPLACE FUNCTION claim_submission(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    g generation;
+    s submission;
+    v_now timestamptz(3);
+    v_last integer;
+BEGIN
+    SELECT * INTO g FROM generation WHERE id = p ->> 'generationId' FOR UPDATE;
+    v_now := clock_timestamp();
+    IF NOT FOUND OR g.completed_at IS NOT NULL THEN
+        RETURN jsonb_build_object('outcome', 'terminal');
+    END IF;
+    SELECT * INTO s FROM submission WHERE generation_id = g.id AND state IN ('prepared', 'sending', 'unknown', 'accepted') FOR UPDATE;
+    IF s.state = 'accepted' THEN
+        RETURN jsonb_build_object('outcome', 'accepted');
+    END IF;
+    IF s.state = 'sending' THEN
+        IF s.lease_until > v_now THEN
+            UPDATE generation SET due_at = s.lease_until WHERE id = g.id;
+            RETURN jsonb_build_object('outcome', 'leased', 'inMs', ms_until(s.lease_until));
+        END IF;
+        -- Nobody can tell any more whether it was sent.
+        UPDATE submission SET state = 'unknown', unknown_at = coalesce(unknown_at, v_now), lease_until = NULL, problem = 'lease_over', updated_at = v_now
+        WHERE id = s.id RETURNING * INTO s;
+        PERFORM move_stage(g.id, 'submission_unknown');
+    END IF;
+    IF s.state = 'unknown' AND NOT (coalesce((p ->> 'replay')::boolean, false) AND s.provider = p ->> 'provider' AND s.credential = p ->> 'credential'
+        AND v_now < s.first_sent_at + (p ->> 'replayWindowMs')::double precision * interval '1 millisecond' AND v_now < g.deadline_at) THEN
+        RETURN jsonb_build_object('outcome', 'unknown');
+    END IF;
+    IF g.cancel_requested_at IS NOT NULL AND s.state IS DISTINCT FROM 'unknown' THEN
+        RETURN jsonb_build_object('outcome', 'cancel_requested');
+    END IF;
+    IF s.state IS DISTINCT FROM 'unknown' AND ms_until(g.deadline_at) < (p ->> 'minimumRunwayMs')::double precision THEN
+        RETURN jsonb_build_object('outcome', 'no_time');
+    END IF;
+    IF s.id IS NULL THEN
+        SELECT coalesce(max(ordinal), 0) INTO v_last FROM submission WHERE generation_id = g.id;
+        IF v_last + 1 <> (p ->> 'ordinal')::integer THEN
+            RETURN jsonb_build_object('outcome', 'stale');
+        END IF;
+        INSERT INTO submission (id, generation_id, ordinal, route_index, provider, credential, idempotency_key, request, callback_base,
+            callback_key_id, created_at, updated_at)
+        VALUES (p ->> 'submissionId', g.id, v_last + 1, (p ->> 'routeIndex')::integer, p ->> 'provider', p ->> 'credential', p ->> 'idempotencyKey',
+            p -> 'request', p ->> 'callbackBase', p ->> 'callbackKeyId', v_now, v_now)
+        RETURNING * INTO s;
+    ELSIF s.ordinal <> (p ->> 'ordinal')::integer THEN
+        RETURN jsonb_build_object('outcome', 'stale');
+    END IF;
+    UPDATE submission SET state = 'sending', fence = fence + 1, first_sent_at = coalesce(first_sent_at, v_now),
+        lease_until = v_now + (p ->> 'leaseMs')::double precision * interval '1 millisecond', updated_at = v_now
+    WHERE id = s.id RETURNING * INTO s;
+    IF s.unknown_at IS NULL THEN
+        PERFORM move_stage(g.id, 'submitting');
+    END IF;
+    UPDATE generation SET provider = s.provider, due_at = s.lease_until WHERE id = g.id;
+    RETURN jsonb_build_object('outcome', 'send', 'fence', s.fence, 'request', s.request, 'idempotencyKey', s.idempotency_key,
+        'callbackBase', s.callback_base, 'callbackKeyId', s.callback_key_id);
+END $$;
+-- What the answer to a submit proved. Everything but an acceptance counts only with the fence of the attempt that is still
+-- sending; an acceptance attaches in any state. Unknown is sticky: once unknown, only an acceptance changes it.
+-- in:  {submissionId, fence | null, kind: accepted, handle, providerStatus, jobId, dueInMs}
+--      {submissionId, fence, kind: refused | capacity | not_sent | unknown, problem, refusalCode?, retryInMs}
+-- out: {outcome: attached | attached_late | orphan | recorded | stale | job_taken, terminal: boolean, cancelRequested: boolean,
+--       state: the submission's state as it stands}
+CREATE OR REPLACE FUNCTION record_submission(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    g generation;
+    s submission;
+    v_now timestamptz(3);
+    v_outcome text;
+    v_kind text := p ->> 'kind';
+BEGIN
+    IF v_kind = 'accepted' THEN
+        -- Shared with record_callback: a callback that names this job is seen by one of the two, whoever commits first.
+        PERFORM pg_advisory_xact_lock(hashtext('provider_job'), hashtext(p ->> 'jobId'));
+    END IF;
+    SELECT gen.* INTO g FROM generation gen JOIN submission sub ON sub.generation_id = gen.id
+    WHERE sub.id = p ->> 'submissionId' FOR UPDATE OF gen;
+    IF NOT FOUND THEN
+        RETURN jsonb_build_object('outcome', 'stale', 'terminal', true, 'cancelRequested', false, 'state', 'abandoned');
+    END IF;
+    SELECT * INTO s FROM submission WHERE id = p ->> 'submissionId' FOR UPDATE;
+    v_now := clock_timestamp();
+    IF v_kind = 'accepted' THEN
+        IF s.provider_job_id = p ->> 'jobId' THEN
+            v_outcome := 'attached';
+        ELSIF s.provider_job_id IS NOT NULL THEN
+            INSERT INTO orphan_job (provider, credential, provider_job_id, submission_id)
+            VALUES (s.provider, s.credential, p ->> 'jobId', s.id) ON CONFLICT DO NOTHING;
+            v_outcome := 'orphan';
+        ELSE
+            BEGIN
+                UPDATE submission SET provider_job_id = p ->> 'jobId', handle = p -> 'handle', provider_status = p ->> 'providerStatus',
+                    accepted_at = v_now, lease_until = NULL, problem = NULL, refusal_code = NULL, updated_at = v_now,
+                    state = CASE WHEN g.completed_at IS NOT NULL OR s.state IN ('refused', 'abandoned') THEN 'abandoned' ELSE 'accepted' END
+                WHERE id = s.id RETURNING * INTO s;
+            EXCEPTION WHEN unique_violation THEN
+                RETURN jsonb_build_object('outcome', 'job_taken', 'terminal', g.completed_at IS NOT NULL,
+                    'cancelRequested', g.cancel_requested_at IS NOT NULL, 'state', s.state);
+            END;
+            -- Callbacks that named this job before we knew it are ours now; what is there already is dropped.
+            DELETE FROM callback c USING callback o WHERE c.submission_id IS NULL AND c.provider = s.provider AND c.credential = s.credential
+                AND c.provider_job_id = s.provider_job_id AND o.submission_id = s.id AND o.event_key = c.event_key;
+            UPDATE callback SET submission_id = s.id WHERE submission_id IS NULL AND provider = s.provider AND credential = s.credential
+                AND provider_job_id = s.provider_job_id;
+            IF EXISTS (SELECT 1 FROM callback WHERE submission_id = s.id AND terminal AND seen_at IS NULL) THEN
+                UPDATE submission SET terminal_hint_at = v_now WHERE id = s.id;
+            END IF;
+            IF g.completed_at IS NULL AND s.state = 'accepted' THEN
+                PERFORM move_stage(g.id, 'waiting');
+                UPDATE generation SET due_at = ms_from_now((p ->> 'dueInMs')::double precision) WHERE id = g.id;
+                v_outcome := 'attached';
+            ELSE
+                v_outcome := 'attached_late';
+            END IF;
+        END IF;
+    ELSIF s.state <> 'sending' OR s.fence <> (p ->> 'fence')::integer THEN
+        v_outcome := 'stale';
+    ELSE
+        UPDATE submission SET lease_until = NULL, problem = p ->> 'problem', updated_at = v_now,
+            state = CASE WHEN v_kind = 'unknown' OR s.unknown_at IS NOT NULL THEN 'unknown' WHEN v_kind = 'refused' THEN 'refused' ELSE 'prepared' END,
+            unknown_at = CASE WHEN v_kind = 'unknown' THEN coalesce(s.unknown_at, v_now) ELSE s.unknown_at END,
+            refusal_code = CASE WHEN v_kind = 'refused' AND s.unknown_at IS NULL THEN p ->> 'refusalCode' END,
+            -- Not sent proves that no byte left; with nothing sent before it, the key's window has not begun.
+            first_sent_at = CASE WHEN v_kind = 'not_sent' AND s.fence = 1 THEN NULL ELSE s.first_sent_at END
+        WHERE id = s.id RETURNING * INTO s;
+        IF g.completed_at IS NULL THEN
+            PERFORM move_stage(g.id, CASE s.state WHEN 'unknown' THEN 'submission_unknown' ELSE 'queued' END);
+            UPDATE generation SET due_at = ms_from_now((p ->> 'retryInMs')::double precision) WHERE id = g.id;
+        END IF;
+        v_outcome := 'recorded';
+    END IF;
+    RETURN jsonb_build_object('outcome', v_outcome, 'terminal', g.completed_at IS NOT NULL,
+        'cancelRequested', g.cancel_requested_at IS NOT NULL, 'state', s.state);
+END $$;
+-- One verified callback into the inbox. The wake it asks for is outstanding at most once; the sweep sends it again when lost.
+-- in:  {provider, credential, submissionId | null, jobId | null, eventKey, type, terminal, progress | null}, body
+-- out: {outcome: recorded | duplicate | capped | unknown_submission | unmatched, run | null, wake: boolean}
+CREATE OR REPLACE FUNCTION record_callback(p jsonb, p_body bytea) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    g generation;
+    s submission;
+    v_now timestamptz(3);
+    v_terminal boolean := (p ->> 'terminal')::boolean;
+    v_progress double precision := (p ->> 'progress')::double precision;
+    v_submission_id text := p ->> 'submissionId';
+    v_rows integer;
+    v_outcome text := 'recorded';
+    v_wake boolean := false;
+BEGIN
+    IF v_submission_id IS NULL THEN
+        PERFORM pg_advisory_xact_lock(hashtext('provider_job'), hashtext(p ->> 'jobId'));
+        SELECT id INTO v_submission_id FROM submission
+        WHERE provider = p ->> 'provider' AND credential = p ->> 'credential' AND provider_job_id = p ->> 'jobId';
+    END IF;
+    IF v_submission_id IS NULL THEN
+        IF (SELECT count(*) FROM (SELECT 1 FROM callback WHERE submission_id IS NULL AND provider = p ->> 'provider'
+            AND credential = p ->> 'credential' LIMIT 10000) AS waiting) >= 10000 THEN
+            RETURN jsonb_build_object('outcome', 'capped', 'run', NULL, 'wake', false);
+        END IF;
+        INSERT INTO callback (provider, credential, provider_job_id, event_key, type, terminal, progress, body)
+        VALUES (p ->> 'provider', p ->> 'credential', p ->> 'jobId', p ->> 'eventKey', p ->> 'type', v_terminal, v_progress, p_body)
+        ON CONFLICT DO NOTHING;
+        RETURN jsonb_build_object('outcome', 'unmatched', 'run', NULL, 'wake', false);
+    END IF;
+    SELECT gen.* INTO g FROM generation gen JOIN submission sub ON sub.generation_id = gen.id
+    WHERE sub.id = v_submission_id AND sub.provider = p ->> 'provider' FOR UPDATE OF gen;
+    IF NOT FOUND THEN
+        RETURN jsonb_build_object('outcome', 'unknown_submission', 'run', NULL, 'wake', false);
+    END IF;
+    v_now := clock_timestamp();
+    UPDATE submission SET callback_count = callback_count + 1 WHERE id = v_submission_id RETURNING * INTO s;
+    IF s.callback_count > 100 THEN
+        v_outcome := 'capped';
+    ELSE
+        INSERT INTO callback (provider, credential, submission_id, provider_job_id, event_key, type, terminal, progress, body)
+        VALUES (p ->> 'provider', p ->> 'credential', s.id, p ->> 'jobId', p ->> 'eventKey', p ->> 'type', v_terminal, v_progress, p_body)
+        ON CONFLICT DO NOTHING;
+        GET DIAGNOSTICS v_rows = ROW_COUNT;
+        IF v_rows = 0 THEN
+            v_outcome := 'duplicate';
+        END IF;
+    END IF;
+    IF g.completed_at IS NULL AND v_outcome <> 'duplicate' THEN
+        IF v_progress > coalesce(g.progress, 0) AND NOT v_terminal AND s.state = 'accepted' THEN
+            UPDATE generation SET progress = v_progress, updated_at = v_now WHERE id = g.id;
+            PERFORM append_event(g.id, 'progress', jsonb_build_object('progress', v_progress));
+        END IF;
+        IF v_terminal AND s.terminal_hint_at IS NULL THEN
+            UPDATE submission SET terminal_hint_at = v_now WHERE id = s.id;
+        END IF;
+        IF v_terminal OR (s.provider_job_id IS NULL AND p ->> 'jobId' IS NOT NULL) THEN
+            v_wake := g.wake_requested_at IS NULL;
+            UPDATE generation SET wake_requested_at = coalesce(wake_requested_at, v_now) WHERE id = g.id;
+        END IF;
+    END IF;
+    RETURN jsonb_build_object('outcome', v_outcome, 'run', run_facts(g), 'wake', v_wake);
+END $$;
+-- Takes every output that still has to be stored and that no other attempt holds; an attempt number names its own file.
+CREATE OR REPLACE FUNCTION lease_outputs(p_generation_id text, p_lease_ms double precision) RETURNS jsonb LANGUAGE sql VOLATILE AS $$
+    WITH taken AS (
+        UPDATE output SET attempt = attempt + 1, lease_until = ms_from_now(p_lease_ms)
+        WHERE generation_id = p_generation_id AND state = 'storing' AND (lease_until IS NULL OR lease_until <= clock_timestamp())
+        RETURNING index, attempt
+    )
+    SELECT coalesce(jsonb_agg(jsonb_build_object('index', index, 'attempt', attempt) ORDER BY index), '[]') FROM taken;
+$$;
+
+-- A later attempt at storing: the same as the first, from the rows that are left.
+-- in: {generationId, storeLeaseMs}; out: [{index, attempt}]
+CREATE OR REPLACE FUNCTION claim_outputs(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM 1 FROM generation WHERE id = p ->> 'generationId' FOR UPDATE;
+    UPDATE generation SET due_at = ms_from_now((p ->> 'storeLeaseMs')::double precision)
+    WHERE id = p ->> 'generationId' AND completed_at IS NULL;
+    RETURN lease_outputs(p ->> 'generationId', (p ->> 'storeLeaseMs')::double precision);
+END $$;
+
+-- Keeps the lease of a long download; false tells that the attempt has lost it.
+-- in: {generationId, index, attempt, storeLeaseMs}
+CREATE OR REPLACE FUNCTION renew_output(p jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE output SET lease_until = ms_from_now((p ->> 'storeLeaseMs')::double precision)
+    WHERE generation_id = p ->> 'generationId' AND index = (p ->> 'index')::integer AND attempt = (p ->> 'attempt')::integer AND state = 'storing';
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    UPDATE generation SET due_at = ms_from_now((p ->> 'storeLeaseMs')::double precision)
+    WHERE id = p ->> 'generationId' AND completed_at IS NULL;
+    RETURN true;
+END $$;
+
+-- The end of one attempt at one output; the first file that is complete wins, whichever attempt wrote it.
+-- in:  {generationId, index, attempt, result: stored, path, bytes, sha256 (hex), mediaType, width?, height?, durationSeconds?, retentionMs}
+--      {…, result: lost | invalid, problem} | {…, result: retry, problem, gone: boolean}
+-- out: {outcome: recorded | lost_race, state, goneCount}
+CREATE OR REPLACE FUNCTION record_output(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    o output;
+    v_now timestamptz(3) := clock_timestamp();
+    v_result text := p ->> 'result';
+BEGIN
+    IF v_result = 'stored' THEN
+        UPDATE output SET state = 'stored', lease_until = NULL, problem = NULL, path = p ->> 'path', bytes = (p ->> 'bytes')::bigint,
+            sha256 = decode(p ->> 'sha256', 'hex'), media_type = p ->> 'mediaType', width = (p ->> 'width')::integer,
+            height = (p ->> 'height')::integer, duration_seconds = (p ->> 'durationSeconds')::double precision, stored_at = v_now,
+            expires_at = v_now + (p ->> 'retentionMs')::double precision * interval '1 millisecond'
+        WHERE generation_id = p ->> 'generationId' AND index = (p ->> 'index')::integer AND state = 'storing' RETURNING * INTO o;
+    ELSE
+        UPDATE output SET state = CASE WHEN v_result IN ('lost', 'invalid') THEN v_result ELSE state END, lease_until = NULL, problem = p ->> 'problem',
+            gone_count = gone_count + CASE WHEN coalesce((p ->> 'gone')::boolean, false) THEN 1 ELSE 0 END
+        WHERE generation_id = p ->> 'generationId' AND index = (p ->> 'index')::integer AND attempt = (p ->> 'attempt')::integer AND state = 'storing'
+        RETURNING * INTO o;
+    END IF;
+    IF o.generation_id IS NULL THEN
+        SELECT * INTO o FROM output WHERE generation_id = p ->> 'generationId' AND index = (p ->> 'index')::integer;
+        RETURN jsonb_build_object('outcome', 'lost_race', 'state', o.state, 'goneCount', o.gone_count);
+    END IF;
+    RETURN jsonb_build_object('outcome', 'recorded', 'state', o.state, 'goneCount', o.gone_count);
+END $$;
+-- What the provider says of the job now. The first observed success ends the deadline and creates the rows of its outputs.
+-- in:  {submissionId, by: callback | poll | submit, kind: running | succeeded | failed | cancelled | not_found | unavailable,
+--       status | null, progress | null, outputCount?, storeForMs?, linkInMs?: number | null, storeLeaseMs?, dueInMs,
+--       cost?: {amount, unit, final} | null, cancelSent?: boolean, cancelOutcome?: text | null, ended?: boolean}
+-- out: {terminal: boolean, succeeded: boolean, attempts: [{index, attempt}] (leases taken by this call), cancelRequested}
+CREATE OR REPLACE FUNCTION record_observation(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    g generation;
+    s submission;
+    v_now timestamptz(3);
+    v_kind text := p ->> 'kind';
+    v_progress double precision := (p ->> 'progress')::double precision;
+    v_store_ms double precision;
+    v_attempts jsonb := '[]';
+    v_cost jsonb := p -> 'cost';
+    v_ended boolean := v_kind IN ('succeeded', 'failed', 'cancelled') OR coalesce((p ->> 'ended')::boolean, false);
+BEGIN
+    SELECT gen.* INTO g FROM generation gen JOIN submission sub ON sub.generation_id = gen.id
+    WHERE sub.id = p ->> 'submissionId' FOR UPDATE OF gen;
+    v_now := clock_timestamp();
+    UPDATE submission SET
+        provider_status = coalesce(p ->> 'status', provider_status),
+        problem = CASE WHEN v_kind = 'unavailable' THEN p ->> 'problem' END,
+        observed_at = CASE WHEN v_kind = 'unavailable' THEN observed_at ELSE v_now END,
+        observe_count = observe_count + 1,
+        ended_at = CASE WHEN v_ended THEN coalesce(ended_at, v_now) ELSE ended_at END,
+        ended_as = CASE WHEN v_ended THEN coalesce(ended_as, v_kind) ELSE ended_as END,
+        finished_by = CASE WHEN v_ended THEN coalesce(finished_by, p ->> 'by') ELSE finished_by END,
+        cancel_sent_at = CASE WHEN coalesce((p ->> 'cancelSent')::boolean, false) THEN coalesce(cancel_sent_at, v_now) ELSE cancel_sent_at END,
+        cost_amount = coalesce(v_cost ->> 'amount', cost_amount),
+        cost_unit = coalesce(v_cost ->> 'unit', cost_unit),
+        cost_final = coalesce((v_cost ->> 'final')::boolean, cost_final),
+        updated_at = v_now
+    WHERE id = p ->> 'submissionId' RETURNING * INTO s;
+    IF g.completed_at IS NOT NULL THEN
+        RETURN jsonb_build_object('terminal', true, 'succeeded', g.success_at IS NOT NULL, 'attempts', v_attempts, 'cancelRequested', false);
+    END IF;
+    IF v_kind = 'running' AND v_progress > coalesce(g.progress, 0) THEN
+        UPDATE generation SET progress = v_progress WHERE id = g.id;
+        PERFORM append_event(g.id, 'progress', jsonb_build_object('progress', v_progress));
+    END IF;
+    IF p ->> 'cancelOutcome' IS NOT NULL AND g.cancel_requested_at IS NOT NULL THEN
+        UPDATE generation SET cancel_outcome = p ->> 'cancelOutcome' WHERE id = g.id;
+        PERFORM append_event(g.id, 'cancellation', jsonb_build_object('outcome', p ->> 'cancelOutcome'));
+    END IF;
+    IF v_kind = 'succeeded' AND g.success_at IS NULL THEN
+        v_store_ms := least((p ->> 'storeForMs')::double precision, coalesce((p ->> 'linkInMs')::double precision, 'infinity'));
+        UPDATE generation SET success_at = v_now, store_until = v_now + greatest(v_store_ms, 0) * interval '1 millisecond',
+            cancel_outcome = CASE WHEN cancel_requested_at IS NOT NULL THEN 'too_late' END, progress = 1
+        WHERE id = g.id;
+        INSERT INTO output (generation_id, index, created_at)
+        SELECT g.id, i, v_now FROM generate_series(0, (p ->> 'outputCount')::integer - 1) AS i ON CONFLICT DO NOTHING;
+        PERFORM move_stage(g.id, 'storing');
+        v_attempts := lease_outputs(g.id, (p ->> 'storeLeaseMs')::double precision);
+    END IF;
+    UPDATE generation SET due_at = ms_from_now((p ->> 'dueInMs')::double precision), updated_at = v_now WHERE id = g.id RETURNING * INTO g;
+    RETURN jsonb_build_object('terminal', false, 'succeeded', g.success_at IS NOT NULL, 'attempts', v_attempts,
+        'cancelRequested', g.cancel_requested_at IS NOT NULL);
+END $$;
+-- The end of a generation, written once: state, hold, ledger and terminal event together. Callers hold the row lock and have
+-- checked the proposal; the constraints refuse what they missed.
+CREATE OR REPLACE FUNCTION finish_generation(p_generation_id text, p_state text, p_error_code text, p_captured bigint, p_delivery text)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    g generation;
+    h hold;
+    v_now timestamptz(3) := clock_timestamp();
+    v_transaction bigint;
+BEGIN
+    UPDATE hold SET state = CASE WHEN p_captured > 0 THEN 'captured' ELSE 'released' END, captured = p_captured, resolved_at = v_now
+    WHERE generation_id = p_generation_id RETURNING * INTO STRICT h;
+    IF p_captured > 0 THEN
+        INSERT INTO ledger_transaction (kind, business_key, generation_id, reason, actor, created_at)
+        VALUES ('capture', 'capture:' || p_generation_id, p_generation_id, 'outputs stored', 'darkroom', v_now) RETURNING id INTO v_transaction;
+        INSERT INTO ledger_entry (transaction_id, account_id, amount)
+        VALUES (v_transaction, h.account_id, -p_captured), (v_transaction, 'sys_revenue', p_captured);
+    END IF;
+    UPDATE ledger_account SET posted = posted - p_captured, held = held - h.amount WHERE id = h.account_id;
+    UPDATE submission SET state = 'abandoned', updated_at = v_now WHERE generation_id = p_generation_id AND state = 'prepared';
+    UPDATE generation SET state = p_state, stage = 'done', error_code = p_error_code, delivery = p_delivery, operator_reason = NULL,
+        completed_at = v_now, updated_at = v_now, due_at = NULL, wake_requested_at = NULL
+    WHERE id = p_generation_id RETURNING * INTO g;
+    PERFORM append_event(p_generation_id, 'terminal', jsonb_build_object('state', g.state, 'stage', g.stage, 'delivery', g.delivery,
+        'errorCode', g.error_code, 'captured', p_captured, 'released', h.amount - p_captured));
+END $$;
+
+-- Settles by proposal, checked against the rows; writes once and returns what stands, or stale, and the run decides again.
+-- in:  {generationId, state: succeeded | failed | cancelled | expired, errorCode | null}
+-- out: {outcome: settled | already | stale, state, errorCode, captured}
+CREATE OR REPLACE FUNCTION settle(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    g generation;
+    s submission;
+    v_state text := p ->> 'state';
+    v_code text := p ->> 'errorCode';
+    v_stored integer;
+    v_open integer;
+    v_invalid integer;
+    v_count integer;
+    v_captured bigint := 0;
+    v_delivery text := 'failed';
+    v_fits boolean;
+BEGIN
+    SELECT * INTO g FROM generation WHERE id = p ->> 'generationId' FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN jsonb_build_object('outcome', 'already', 'state', 'failed', 'errorCode', NULL, 'captured', 0);
+    END IF;
+    IF g.completed_at IS NOT NULL THEN
+        RETURN (SELECT jsonb_build_object('outcome', 'already', 'state', g.state, 'errorCode', g.error_code, 'captured', h.captured)
+            FROM hold h WHERE h.generation_id = g.id);
+    END IF;
+    SELECT * INTO s FROM submission WHERE generation_id = g.id AND state IN ('prepared', 'sending', 'unknown', 'accepted');
+    SELECT count(*) FILTER (WHERE o.state = 'stored'), count(*) FILTER (WHERE o.state = 'storing'), count(*) FILTER (WHERE o.state = 'invalid'), count(*)
+    INTO v_stored, v_open, v_invalid, v_count FROM output o WHERE o.generation_id = g.id;
+    IF g.success_at IS NOT NULL THEN
+        v_fits := v_open = 0 AND CASE v_state
+            WHEN 'succeeded' THEN v_stored > 0
+            WHEN 'failed' THEN v_stored = 0 AND v_code = CASE WHEN v_invalid > 0 THEN 'output_invalid' ELSE 'output_lost' END
+            ELSE false END;
+    ELSE
+        v_fits := CASE v_state
+            WHEN 'failed' THEN v_code NOT IN ('output_lost', 'output_invalid')
+                AND (s.id IS NULL OR s.state = 'prepared' OR (s.state = 'accepted' AND s.ended_at IS NOT NULL))
+            WHEN 'expired' THEN clock_timestamp() >= g.deadline_at AND s.state IS DISTINCT FROM 'sending'
+                AND (v_code = 'submission_unresolved') = (s.state IS NOT DISTINCT FROM 'unknown')
+            WHEN 'cancelled' THEN g.cancel_requested_at IS NOT NULL
+                AND (s.id IS NULL OR s.state = 'prepared' OR (s.state = 'accepted' AND s.ended_at IS NOT NULL))
+            ELSE false END;
+    END IF;
+    IF v_fits IS DISTINCT FROM true THEN
+        RETURN jsonb_build_object('outcome', 'stale', 'state', g.state, 'errorCode', NULL, 'captured', 0);
+    END IF;
+    IF v_state = 'succeeded' THEN
+        -- Charged for what was delivered: the price is frozen per output, and never above the hold.
+        v_captured := greatest(1, least(g.credits, g.credits * v_stored / greatest((g.plan -> 'outputs' ->> 'count')::integer, v_count)));
+        v_delivery := CASE WHEN v_stored = v_count THEN 'stored' ELSE 'partial' END;
+    END IF;
+    IF v_state = 'cancelled' AND g.cancel_outcome = 'requested' THEN
+        UPDATE generation SET cancel_outcome = 'confirmed' WHERE id = g.id;
+    ELSIF g.cancel_outcome IN ('requested', 'confirmed') AND v_state <> 'cancelled' THEN
+        UPDATE generation SET cancel_outcome = 'too_late' WHERE id = g.id;
+    END IF;
+    PERFORM finish_generation(g.id, v_state, v_code, v_captured, v_delivery);
+    RETURN jsonb_build_object('outcome', 'settled', 'state', v_state, 'errorCode', v_code, 'captured', v_captured);
+END $$;
+-- The wish to cancel. While nothing can have been taken by a provider it is settled there and then; else it is flagged and the
+-- run asks the provider, whose answer decides.
+-- in:  {generationId, tenantId | null (operator), actor: tenant | operator}
+-- out: {outcome: not_found | already_terminal | cancelled | requested, wake: boolean, run | null}
+CREATE OR REPLACE FUNCTION request_cancel(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    g generation;
+    v_now timestamptz(3);
+    v_wake boolean;
+BEGIN
+    SELECT * INTO g FROM generation WHERE id = p ->> 'generationId'
+        AND (p ->> 'tenantId' IS NULL OR tenant_id = p ->> 'tenantId') FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN jsonb_build_object('outcome', 'not_found', 'wake', false, 'run', NULL);
+    END IF;
+    IF g.completed_at IS NOT NULL THEN
+        RETURN jsonb_build_object('outcome', 'already_terminal', 'wake', false, 'run', NULL);
+    END IF;
+    v_now := clock_timestamp();
+    IF g.cancel_requested_at IS NULL THEN
+        UPDATE generation SET cancel_requested_at = v_now, cancel_requested_by = p ->> 'actor', cancel_outcome = 'requested', updated_at = v_now
+        WHERE id = g.id RETURNING * INTO g;
+        PERFORM append_event(g.id, 'cancellation', jsonb_build_object('outcome', 'requested'));
+    END IF;
+    IF g.success_at IS NULL AND NOT EXISTS (SELECT 1 FROM submission WHERE generation_id = g.id AND state IN ('sending', 'unknown', 'accepted')) THEN
+        UPDATE generation SET cancel_outcome = 'confirmed' WHERE id = g.id;
+        PERFORM finish_generation(g.id, 'cancelled', NULL, 0, 'failed');
+        -- A run that already waits finds the row terminal; it is woken so that it ends.
+        RETURN jsonb_build_object('outcome', 'cancelled', 'wake', true, 'run', run_facts(g));
+    END IF;
+    v_wake := g.wake_requested_at IS NULL;
+    UPDATE generation SET wake_requested_at = coalesce(wake_requested_at, v_now) WHERE id = g.id;
+    RETURN jsonb_build_object('outcome', 'requested', 'wake', v_wake, 'run', run_facts(g));
+END $$;
+-- Sets a run aside for a person: visible, hold intact, never settled by the deadline. A wake makes it try again.
+-- in: {generationId, reason, dueInMs}; out: {terminal: boolean}
+CREATE OR REPLACE FUNCTION park_generation(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    g generation;
+BEGIN
+    SELECT * INTO g FROM generation WHERE id = p ->> 'generationId' FOR UPDATE;
+    IF NOT FOUND OR g.completed_at IS NOT NULL THEN
+        RETURN jsonb_build_object('terminal', true);
+    END IF;
+    UPDATE generation SET stage = 'needs_operator', operator_reason = p ->> 'reason', updated_at = clock_timestamp(), wake_requested_at = NULL,
+        due_at = ms_from_now((p ->> 'dueInMs')::double precision)
+    WHERE id = g.id;
+    IF g.stage <> 'needs_operator' THEN
+        PERFORM append_event(g.id, 'stage', jsonb_build_object('state', g.state, 'stage', 'needs_operator'));
+    END IF;
+    RETURN jsonb_build_object('terminal', false);
+END $$;
+
+-- What the sweep has to wake: rows overdue, wakes not taken. Each is pushed back with doubling steps, so that one bad row
+-- neither stops a pass nor is hammered; several sweepers share the work by SKIP LOCKED.
+-- in: {limit, graceMs}; out: [run facts]
+CREATE OR REPLACE FUNCTION claim_due_generations(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    v_before timestamptz := ms_from_now(-(p ->> 'graceMs')::double precision);
+    v_runs jsonb;
+BEGIN
+    IF NOT pg_try_advisory_xact_lock(hashtext('darkroom_sweep')) THEN
+        RETURN '[]';
+    END IF;
+    WITH due AS (
+        SELECT id FROM generation WHERE completed_at IS NULL AND (due_at < v_before OR wake_requested_at < v_before)
+        ORDER BY due_at LIMIT (p ->> 'limit')::integer FOR UPDATE SKIP LOCKED
+    ), pushed AS (
+        UPDATE generation g SET sweep_count = g.sweep_count + 1,
+            due_at = clock_timestamp() + least(300, 5 * power(2, least(g.sweep_count, 10))) * interval '1 second',
+            wake_requested_at = CASE WHEN g.wake_requested_at IS NULL THEN NULL ELSE clock_timestamp() END
+        FROM due WHERE g.id = due.id RETURNING run_facts(g) AS run
+    )
+    SELECT coalesce(jsonb_agg(run), '[]') INTO v_runs FROM pushed;
+    RETURN v_runs;
+END $$;
+
+-- Credits bought or given: once per business key.
+-- in: {tenantId, account, accountId (for a new account), credits, businessKey, reason, actor}
+-- out: {outcome: granted | duplicate, accountId} | {outcome: unknown_tenant | key_reuse | too_large}
+CREATE OR REPLACE FUNCTION grant_credits(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    a ledger_account;
+    v_transaction bigint;
+    v_key text := 'grant:' || (p ->> 'tenantId') || ':' || (p ->> 'businessKey');
+    v_credits bigint := (p ->> 'credits')::bigint;
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM tenant WHERE id = p ->> 'tenantId') THEN
+        RETURN jsonb_build_object('outcome', 'unknown_tenant');
+    END IF;
+    INSERT INTO ledger_account (id, tenant_id, name, kind) VALUES (p ->> 'accountId', p ->> 'tenantId', p ->> 'account', 'tenant')
+    ON CONFLICT (tenant_id, name) DO NOTHING;
+    SELECT * INTO a FROM ledger_account WHERE tenant_id = p ->> 'tenantId' AND name = p ->> 'account' FOR UPDATE;
+    IF a.posted + v_credits > 9007199254740991 THEN
+        RETURN jsonb_build_object('outcome', 'too_large');
+    END IF;
+    INSERT INTO ledger_transaction (kind, business_key, reason, actor) VALUES ('grant', v_key, p ->> 'reason', p ->> 'actor')
+    ON CONFLICT (business_key) DO NOTHING RETURNING id INTO v_transaction;
+    IF v_transaction IS NULL THEN
+        IF EXISTS (SELECT 1 FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id
+            WHERE t.business_key = v_key AND e.account_id = a.id AND e.amount = v_credits) THEN
+            RETURN jsonb_build_object('outcome', 'duplicate', 'accountId', a.id);
+        END IF;
+        RETURN jsonb_build_object('outcome', 'key_reuse');
+    END IF;
+    INSERT INTO ledger_entry (transaction_id, account_id, amount) VALUES (v_transaction, a.id, v_credits), (v_transaction, 'sys_world', -v_credits);
+    UPDATE ledger_account SET posted = posted + v_credits WHERE id = a.id;
+    RETURN jsonb_build_object('outcome', 'granted', 'accountId', a.id);
+END $$;

@@ -1,0 +1,59 @@
+import { PrismaPg } from '@prisma/adapter-pg';
+import type { z } from 'zod';
+import type { JsonObject } from '../domain/json.ts';
+import { PrismaClient } from './generated/client.ts';
+
+/** A pool of connections: Prisma for plain reads, `call` for the SQL functions that own every fact. */
+export interface Db {
+  readonly prisma: PrismaClient;
+  /**
+   * Calls one SQL function of prisma/functions in one autocommit statement.
+   * @throws the driver's error; see `isDatabaseUnavailable`.
+   */
+  call<T>(name: string, params: JsonObject, result: z.ZodType<T>, extra?: Uint8Array): Promise<T>;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a pool on PostgreSQL 15 or newer. Every session runs in UTC, since the adapter drops the offset of a
+ * timestamptz. Connections are made on first use.
+ */
+export function openDb(databaseUrl: string, options: { readonly poolSize: number }): Db {
+  const adapter = new PrismaPg({
+    connectionString: databaseUrl,
+    max: options.poolSize,
+    connectionTimeoutMillis: 5_000,
+    statement_timeout: 30_000,
+    options: '-c TimeZone=UTC',
+    application_name: 'darkroom',
+  });
+  const prisma = new PrismaClient({ adapter });
+  return {
+    prisma,
+    async call(name, params, result, extra) {
+      const args = extra === undefined ? '$1::jsonb' : '$1::jsonb, $2::bytea';
+      const values: unknown[] = [JSON.stringify(params), ...(extra === undefined ? [] : [extra])];
+      const rows = await prisma.$queryRawUnsafe<{ result: unknown }[]>(
+        `SELECT ${name}(${args}) AS result`,
+        ...values,
+      );
+      return result.parse(rows[0]?.result ?? null);
+    },
+    close: () => prisma.$disconnect(),
+  };
+}
+
+/** Refuses to start on a server whose sessions are not in UTC or that is too old, with what to do. */
+export async function assertDatabaseUsable(db: Db): Promise<void> {
+  const [row] = await db.prisma.$queryRawUnsafe<{ zone: string; version: number; migrated: boolean }[]>(
+    `SELECT current_setting('TimeZone') AS zone, current_setting('server_version_num')::int AS version,
+       to_regprocedure('settle(jsonb)') IS NOT NULL AS migrated`,
+  );
+  if (row === undefined || row.zone !== 'UTC') {
+    throw new Error(
+      'The database session is not in UTC: let DATABASE_URL pass "options=-c TimeZone=UTC" through the pooler.',
+    );
+  }
+  if (row.version < 150_000) throw new Error('PostgreSQL 15 or newer is needed.');
+  if (!row.migrated) throw new Error('The database is not migrated: run "npx darkroom migrate".');
+}

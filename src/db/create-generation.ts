@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import type { JsonObject } from '../domain/json.ts';
+import type { Db } from './client.ts';
+import { runFactsSchema } from './run-facts.ts';
+
+export interface NewGeneration {
+  readonly generationId: string;
+  readonly tenantId: string;
+  readonly account: string;
+  /** Method and path template; keys are unique per tenant and route. */
+  readonly route: string;
+  readonly idempotencyKey: string;
+  /** Hex of the canonical request. */
+  readonly requestSha256: string;
+  readonly model: string;
+  readonly provider: string;
+  readonly input: JsonObject;
+  readonly metadata: JsonObject;
+  readonly plan: JsonObject;
+  readonly credits: number;
+  readonly deadlineSeconds: number;
+  /** The answer's bytes with `<nonce>:created_at` and `<nonce>:deadline_at` where the database puts its times. */
+  readonly responseTemplate: string;
+  readonly nonce: string;
+}
+
+const created = { generationId: z.string(), responseBody: z.string(), run: runFactsSchema };
+const result = z.discriminatedUnion('outcome', [
+  z.object({ outcome: z.literal('created'), ...created }),
+  z.object({ outcome: z.literal('replayed'), ...created }),
+  z.object({ outcome: z.literal('key_reuse') }),
+  z.object({ outcome: z.literal('in_progress') }),
+  z.object({ outcome: z.literal('unknown_account') }),
+  z.object({ outcome: z.literal('insufficient_credits'), available: z.number(), required: z.number() }),
+]);
+export type CreatedGeneration = z.infer<typeof result>;
+
+/** Row, hold, first event and the stored answer in one statement; the idempotency key decides who creates. */
+export function createGeneration(db: Db, generation: NewGeneration): Promise<CreatedGeneration> {
+  return db.call('create_generation', { ...generation }, result);
+}

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import type { GenerationErrorCode } from '../domain/errors.ts';
+import { STATES } from '../domain/generation.ts';
+import type { TerminalState } from '../domain/generation.ts';
+import type { Db } from './client.ts';
+import { runFactsSchema } from './run-facts.ts';
+
+/** How the run wants to end the generation; the rows decide whether it fits. */
+export interface Proposal {
+  readonly state: TerminalState;
+  readonly errorCode: GenerationErrorCode | null;
+}
+
+const settled = z.object({
+  outcome: z.enum(['settled', 'already', 'stale']),
+  state: z.enum(STATES),
+  errorCode: z.string().nullable(),
+  captured: z.number(),
+});
+export type Settled = z.infer<typeof settled>;
+
+/** State, hold, ledger and terminal event in one statement, once; `stale` = the rows say otherwise, decide again. */
+export function settle(db: Db, generationId: string, proposal: Proposal): Promise<Settled> {
+  return db.call('settle', { generationId, ...proposal }, settled);
+}
+
+const cancelled = z.object({
+  outcome: z.enum(['not_found', 'already_terminal', 'cancelled', 'requested']),
+  wake: z.boolean(),
+  run: runFactsSchema.nullable(),
+});
+export type RequestedCancel = z.infer<typeof cancelled>;
+
+/** The wish to cancel: settled at once while no provider can have the job, else flagged for the run. */
+export function requestCancel(
+  db: Db,
+  params: {
+    readonly generationId: string;
+    /** null = an operator, for any tenant. */
+    readonly tenantId: string | null;
+    readonly actor: 'tenant' | 'operator';
+  },
+): Promise<RequestedCancel> {
+  return db.call('request_cancel', { ...params }, cancelled);
+}
