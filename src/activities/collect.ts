@@ -1,0 +1,147 @@
+import { CancelledFailure } from '@temporalio/common';
+import { loadGeneration, recordObservation, requestCancel } from '../db/index.ts';
+import { cancelOutcome, judge, mustAskCancel, nextPollMs } from '../domain/judge.ts';
+import type { JobFacts } from '../domain/judge.ts';
+import type { CancellationOutcome } from '../domain/generation.ts';
+import type { Observation } from '../domain/provider.ts';
+import type { Step } from '../domain/step.ts';
+import type { ActivityDeps } from './deps.ts';
+import { pollAgain } from './failures.ts';
+import { callsOf } from './job.ts';
+import type { AttemptContext, Job } from './job.ts';
+import { againStep, ended, settleStep } from './steps.ts';
+import { storeAfterSuccess, storeOutputs } from './store.ts';
+
+export interface CollectInput {
+  readonly generationId: string;
+  /** Cancel was pressed in the Temporal UI. */
+  readonly cancelPressed: boolean;
+}
+
+const WINDOW_MS = 20_000;
+
+/**
+ * Observes the job and, when it has finished, stores its outputs in the same attempt. It is the poll (by retry), the
+ * answer to a callback, the refresh of a dead link and the one that asks the provider to cancel.
+ */
+export async function collect(
+  deps: ActivityDeps,
+  input: CollectInput,
+  context: AttemptContext,
+): Promise<Step> {
+  const { generationId } = input;
+  if (input.cancelPressed) await requestCancel(deps.db, { generationId, tenantId: null, actor: 'operator' });
+  const loaded = await loadGeneration(deps.db, { generationId, dueInMs: WINDOW_MS });
+  const end = ended(loaded);
+  if (end !== null || loaded === null) return end ?? { step: 'done', state: 'gone' };
+  const { submission, generation } = loaded;
+  if (submission?.state !== 'accepted' || submission.handle === null)
+    return againStep(deps, loaded, 'row_moved_on', 0);
+  const job = { loaded, submission, handle: submission.handle };
+  if (generation.succeeded) return storeAfterSuccess(deps, job, context);
+
+  const restMs =
+    generation.plan.timings.observeSpacingMs - (submission.sinceObservedMs ?? Number.POSITIVE_INFINITY);
+  const hinted = loaded.hints.some(({ terminal }) => terminal);
+  if (restMs > 0 && !hinted) throw pollAgain(restMs, 'observed a moment ago');
+  return observeOnce(deps, job, context);
+}
+
+async function observeOnce(deps: ActivityDeps, job: Job, context: AttemptContext): Promise<Step> {
+  const { loaded, submission, handle } = job;
+  const { provider, options } = callsOf(deps, job);
+  const { timings } = loaded.generation.plan;
+  const startedMs = performance.now();
+  let observation = await provider.observe(handle, options);
+  if (context.signal.aborted) throw new CancelledFailure('cancelled');
+  let facts = factsOf(job, performance.now() - startedMs);
+  let cancel: { sent: boolean; outcome: CancellationOutcome | null } = { sent: false, outcome: null };
+  if (mustAskCancel(observation, facts)) {
+    const asked = await askCancel(deps, job, observation);
+    observation = asked.observation;
+    cancel = asked;
+    facts = { ...factsOf(job, performance.now() - startedMs), cancelSent: facts.cancelSent || cancel.sent };
+  }
+  if (observation.kind === 'running' && observation.unknownStatus) {
+    deps.log.warn(
+      { generation: loaded.generation.id, provider: submission.provider, status: observation.status },
+      'unknown provider status',
+    );
+  }
+  const verdict = judge(observation, facts);
+  const poll = { ...facts, callbacks: submission.callbacks, terminalHint: submission.terminalHint };
+  const pollInMs = nextPollMs(observation, poll, context.attempt - 1, deps.random());
+  const recorded = await recordObservation(deps.db, {
+    ...observed(observation),
+    submissionId: submission.id,
+    by: submission.terminalHint ? 'callback' : 'poll',
+    storeForMs: timings.storeForMs,
+    storeLeaseMs: timings.storeLeaseMs,
+    dueInMs: verdict.kind === 'pending' ? pollInMs : WINDOW_MS,
+    cancelSent: cancel.sent,
+    cancelOutcome: cancel.outcome,
+    ended:
+      observation.kind === 'not_found' && verdict.kind === 'settle' && verdict.proposal.state === 'cancelled',
+  });
+  if (recorded.terminal) return againStep(deps, loaded, 'row_moved_on', 0);
+  switch (verdict.kind) {
+    case 'pending':
+      throw pollAgain(
+        recorded.cancelRequested && !facts.cancelRequested ? 50 : pollInMs,
+        `still ${observation.kind}`,
+      );
+    case 'settle':
+      return settleStep(loaded, verdict.proposal);
+    case 'park':
+      return { step: 'park', reason: verdict.reason };
+    case 'store':
+      return storeOutputs(deps, job, observation, recorded.attempts, context);
+  }
+}
+
+function factsOf({ loaded, submission }: Job, elapsedMs: number): JobFacts {
+  const { generation } = loaded;
+  return {
+    cancelRequested: generation.cancelRequested,
+    cancelSent: submission.cancelSent,
+    sinceAcceptedMs: (submission.sinceAcceptedMs ?? 0) + elapsedMs,
+    deadlineInMs: generation.deadlineInMs - elapsedMs,
+    timings: generation.plan.timings,
+  };
+}
+
+async function askCancel(
+  deps: ActivityDeps,
+  job: Job,
+  before: Observation,
+): Promise<{ observation: Observation; sent: boolean; outcome: CancellationOutcome | null }> {
+  const { provider, options } = callsOf(deps, job);
+  const { cancel } = provider.capabilities;
+  const answer =
+    cancel === 'unsupported'
+      ? ({ kind: 'unsupported' } as const)
+      : await provider.cancel(job.handle, options);
+  if (answer.kind === 'unsupported') return { observation: before, sent: true, outcome: 'unsupported' };
+  if (answer.kind === 'unavailable') return { observation: before, sent: false, outcome: null };
+  const { observation } = answer;
+  if (observation.kind === 'unavailable') return { observation: before, sent: false, outcome: null };
+  const outcome =
+    observation.kind === 'cancelled' || observation.kind === 'not_found' ? cancelOutcome(cancel) : null;
+  return { observation, sent: true, outcome };
+}
+
+/** The observation in the shape of its record. */
+function observed(observation: Observation) {
+  return {
+    kind: observation.kind,
+    status: 'status' in observation ? observation.status : null,
+    progress: observation.kind === 'running' ? observation.progress : null,
+    problem: observation.kind === 'unavailable' ? observation.reason : null,
+    outputCount: observation.kind === 'succeeded' ? observation.outputs.length : null,
+    linkInMs:
+      observation.kind === 'succeeded' && observation.linkExpiresAt !== null
+        ? observation.linkExpiresAt.getTime() - Date.now()
+        : null,
+    cost: 'cost' in observation ? observation.cost : null,
+  };
+}

@@ -1,0 +1,34 @@
+import type { CallbackUrls } from '../domain/callback-urls.ts';
+import type { Provider, ProviderCredential } from '../domain/provider.ts';
+import type { Db } from '../db/index.ts';
+import type { OutboundHttp } from '../net/index.ts';
+import type { Storage } from '../storage/index.ts';
+import type { DownloadSlots } from './download-slots.ts';
+
+/** One configured provider with its credentials; a submission keeps the one that it was sent with. */
+export interface ProviderAccess {
+  readonly provider: Provider;
+  readonly current: ProviderCredential;
+  readonly credential: (name: string) => ProviderCredential | undefined;
+}
+
+/** A line for operators; fields are ids, codes and numbers. */
+export interface StepLog {
+  info(fields: Readonly<Record<string, unknown>>, message: string): void;
+  warn(fields: Readonly<Record<string, unknown>>, message: string): void;
+}
+
+/** Everything the activities act on, composed once per worker process. */
+export interface ActivityDeps {
+  readonly db: Db;
+  readonly providers: ReadonlyMap<string, ProviderAccess>;
+  readonly http: OutboundHttp;
+  readonly storage: Storage;
+  readonly slots: DownloadSlots;
+  readonly callbacks: CallbackUrls;
+  /** How long outputs are kept, in milliseconds. */
+  readonly retentionMs: number;
+  readonly log: StepLog;
+  /** From 0 to 1, for jitter. */
+  readonly random: () => number;
+}

@@ -1,0 +1,72 @@
+import { activityInfo, Context } from '@temporalio/activity';
+import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from '@temporalio/common';
+import type { ActivityExecuteInput, ActivityInboundCallsInterceptor, Next } from '@temporalio/worker';
+import { isDatabaseUnavailable } from '../db/index.ts';
+import { STEP_BROKEN } from '../domain/step-failures.ts';
+import type { StepLog } from './deps.ts';
+
+/** Not an error: look again after this time. Adds no event to the history and counts as no failure. */
+export function pollAgain(inMs: number, reason: string): ApplicationFailure {
+  return ApplicationFailure.create({
+    message: reason,
+    type: 'NotYet',
+    nextRetryDelay: Math.max(1, Math.round(inMs)),
+    category: ApplicationFailureCategory.BENIGN,
+  });
+}
+
+/** A defect or an unreadable row: trying again cannot help, a person must look. `code` is a fixed text. */
+export function stepBroken(code: string): ApplicationFailure {
+  return ApplicationFailure.create({ message: code, type: STEP_BROKEN, nonRetryable: true });
+}
+
+/**
+ * Lets out of an activity only codes and fixed texts, since messages of errors can carry prompts, URLs and secrets
+ * into Temporal's history. The whole error goes to our own log, by its name and stack frames only.
+ */
+export class FixedTextFailures implements ActivityInboundCallsInterceptor {
+  readonly #log: StepLog;
+
+  constructor(log: StepLog) {
+    this.#log = log;
+  }
+
+  async execute(
+    input: ActivityExecuteInput,
+    next: Next<ActivityInboundCallsInterceptor, 'execute'>,
+  ): Promise<unknown> {
+    try {
+      return await next(input);
+    } catch (error) {
+      if (error instanceof ApplicationFailure || error instanceof CancelledFailure) throw error;
+      const { activityType, attempt, workflowExecution } = activityInfo();
+      const unavailable = isDatabaseUnavailable(error);
+      this.#log.warn(
+        {
+          step: activityType,
+          attempt,
+          generation: workflowExecution?.workflowId,
+          error: (error as { name?: unknown }).name,
+          frames: frames(error),
+        },
+        unavailable ? 'database unavailable' : 'step broken',
+      );
+      if (unavailable) {
+        throw ApplicationFailure.create({ message: 'database unavailable', type: 'DatabaseUnavailable' });
+      }
+      if (Context.current().cancellationSignal.aborted) throw new CancelledFailure('cancelled');
+      throw stepBroken('step_failed');
+    }
+  }
+}
+
+/** Where it was thrown, without the message. */
+function frames(error: unknown): string[] {
+  const stack = (error as { stack?: unknown }).stack;
+  if (typeof stack !== 'string') return [];
+  return stack
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line))
+    .slice(0, 6)
+    .map((line) => line.trim());
+}

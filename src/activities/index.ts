@@ -1,0 +1,54 @@
+import { Context } from '@temporalio/activity';
+import { collect } from './collect.ts';
+import type { CollectInput } from './collect.ts';
+import type { ActivityDeps } from './deps.ts';
+import type { AttemptContext } from './job.ts';
+import { park, settle } from './settle.ts';
+import type { ParkInput, SettleInput, SettleResult } from './settle.ts';
+import { submit } from './submit.ts';
+import type { SubmitInput } from './submit.ts';
+import type { Step } from '../domain/step.ts';
+
+export type { ActivityDeps, ProviderAccess, StepLog } from './deps.ts';
+export { createDownloadSlots } from './download-slots.ts';
+export { FixedTextFailures } from './failures.ts';
+
+const HEARTBEAT_EVERY_MS = 1_500;
+
+/** The four steps of a generation. Submit and collect heartbeat, so that a dead worker is noticed within seconds. */
+export interface Activities {
+  readonly submit: (input: SubmitInput) => Promise<Step>;
+  readonly collect: (input: CollectInput) => Promise<Step>;
+  readonly settle: (input: SettleInput) => Promise<SettleResult>;
+  readonly park: (input: ParkInput) => Promise<{ terminal: boolean }>;
+}
+
+/** Activities over these dependencies; one set per worker process. */
+export function createActivities(deps: ActivityDeps): Activities {
+  return {
+    submit: (input) => withHeartbeat(() => submit(deps, input)),
+    collect: (input) => withHeartbeat(() => collect(deps, input, attemptContext())),
+    settle: (input) => settle(deps, input),
+    park: (input) => park(deps, input),
+  };
+}
+
+async function withHeartbeat<T>(step: () => Promise<T>): Promise<T> {
+  const context = Context.current();
+  const beat = setInterval(() => context.heartbeat(), HEARTBEAT_EVERY_MS);
+  try {
+    return await step();
+  } finally {
+    clearInterval(beat);
+  }
+}
+
+/** A worker's stop reaches an activity as a cancellation with its own reason. */
+function attemptContext(): AttemptContext {
+  const { info, cancellationSignal, cancelled } = Context.current();
+  const shutdown = new AbortController();
+  cancelled.catch((reason: unknown) => {
+    if ((reason as { message?: unknown }).message === 'WORKER_SHUTDOWN') shutdown.abort(reason);
+  });
+  return { attempt: info.attempt, signal: cancellationSignal, shutdown: shutdown.signal };
+}

@@ -1,0 +1,114 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { claimOutputs, loadGeneration, recordOutput } from '../db/index.ts';
+import type { LoadedGeneration, OutputAttempts } from '../db/index.ts';
+import type { Observation } from '../domain/provider.ts';
+import type { SettleProposal, Step } from '../domain/step.ts';
+import type { ActivityDeps } from './deps.ts';
+import { pollAgain } from './failures.ts';
+import { fetchOutput } from './fetch-output.ts';
+import { callsOf } from './job.ts';
+import type { AttemptContext, Job } from './job.ts';
+import { ended, settleStep } from './steps.ts';
+
+const LOOK_EVERY_MS = 500;
+
+/**
+ * Storing goes on after a success that stands: waits for the attempt that holds the lease, else observes again for
+ * fresh links and fetches what is left, until `store_until`.
+ */
+export async function storeAfterSuccess(
+  deps: ActivityDeps,
+  job: Job,
+  context: AttemptContext,
+): Promise<Step> {
+  const { generation } = job.loaded;
+  const { timings } = generation.plan;
+  const end = await waitForLease(deps, job.loaded, context);
+  if (end !== null) return end;
+  const attempts = await claimOutputs(deps.db, {
+    generationId: generation.id,
+    storeLeaseMs: timings.storeLeaseMs,
+  });
+  if (attempts.length === 0) return conclude(deps, generation.id, timings.storeRetryMs);
+  if ((generation.storeInMs ?? 0) <= 0) return giveUp(deps, job, attempts);
+  const { provider, options } = callsOf(deps, job);
+  return storeOutputs(deps, job, await provider.observe(job.handle, options), attempts, context);
+}
+
+/** Fetches the leased outputs by the links of this observation; what it cannot decide is tried again later. */
+export async function storeOutputs(
+  deps: ActivityDeps,
+  job: Job,
+  observation: Observation,
+  attempts: OutputAttempts,
+  context: AttemptContext,
+): Promise<Step> {
+  const { generation } = job.loaded;
+  await Promise.all(
+    attempts.map(async ({ index, attempt }) => {
+      const url = observation.kind === 'succeeded' ? observation.outputs[index]?.url : undefined;
+      const target = { generationId: generation.id, index, attempt };
+      if (url !== undefined) {
+        await fetchOutput(deps, job, { ...target, url, linkExpiresAt: linkExpiry(observation) }, context);
+      } else if (observation.kind === 'succeeded' || observation.kind === 'not_found') {
+        await recordOutput(deps.db, { ...target, result: 'lost', problem: 'gone_at_provider' });
+      } else {
+        await recordOutput(deps.db, { ...target, result: 'retry', problem: 'no_link', gone: false });
+      }
+    }),
+  );
+  return conclude(deps, generation.id, generation.plan.timings.storeRetryMs);
+}
+
+function linkExpiry(observation: Observation): number {
+  const at = observation.kind === 'succeeded' ? observation.linkExpiresAt : null;
+  return at?.getTime() ?? Number.MAX_SAFE_INTEGER;
+}
+
+/** Waits while another attempt holds a lease; its outcome is as good as ours. */
+async function waitForLease(
+  deps: ActivityDeps,
+  first: LoadedGeneration,
+  context: AttemptContext,
+): Promise<Step | null> {
+  let loaded: LoadedGeneration | null = first;
+  for (;;) {
+    const end = ended(loaded);
+    if (end !== null || loaded === null) return end;
+    const held = loaded.outputs.some(({ state, leaseInMs }) => state === 'storing' && (leaseInMs ?? 0) > 0);
+    if (!held) return null;
+    await sleep(LOOK_EVERY_MS, undefined, { signal: context.signal });
+    loaded = await loadGeneration(deps.db, { generationId: loaded.generation.id, dueInMs: 20_000 });
+  }
+}
+
+async function giveUp(deps: ActivityDeps, job: Job, attempts: OutputAttempts): Promise<Step> {
+  const { generation } = job.loaded;
+  for (const { index, attempt } of attempts) {
+    await recordOutput(deps.db, {
+      generationId: generation.id,
+      index,
+      attempt,
+      result: 'lost',
+      problem: 'store_time_over',
+    });
+  }
+  return conclude(deps, generation.id, generation.plan.timings.storeRetryMs);
+}
+
+/** All outputs decided: propose the end. Else the same again after a pause. */
+async function conclude(deps: ActivityDeps, generationId: string, retryMs: number): Promise<Step> {
+  const loaded = await loadGeneration(deps.db, { generationId, dueInMs: retryMs + 15_000 });
+  const end = ended(loaded);
+  if (end !== null || loaded === null) return end ?? { step: 'done', state: 'gone' };
+  if (loaded.outputs.some(({ state }) => state === 'storing')) {
+    throw pollAgain(Math.min(retryMs, Math.max(loaded.generation.storeInMs ?? 0, 0) + 50), 'storing');
+  }
+  return settleStep(loaded, proposal(loaded));
+}
+
+function proposal({ outputs }: LoadedGeneration): SettleProposal {
+  if (outputs.some(({ state }) => state === 'stored')) return { state: 'succeeded', errorCode: null };
+  const invalid = outputs.some(({ state }) => state === 'invalid');
+  return { state: 'failed', errorCode: invalid ? 'output_invalid' : 'output_lost' };
+}

@@ -1,0 +1,15 @@
+import { Client, Connection } from '@temporalio/client';
+import { loadClientConnectConfig } from '@temporalio/envconfig';
+
+/** Address, namespace, TLS and API key from Temporal's own environment variables and profile file. */
+export function temporalSettings() {
+  const { namespace = 'default', connectionOptions } = loadClientConnectConfig();
+  return { namespace, connectionOptions };
+}
+
+/** A client that connects on first use, so that a process starts also while Temporal is away. */
+export function connectTemporal(): { client: Client; close: () => Promise<void> } {
+  const { namespace, connectionOptions } = temporalSettings();
+  const connection = Connection.lazy(connectionOptions);
+  return { client: new Client({ connection, namespace }), close: () => connection.close() };
+}

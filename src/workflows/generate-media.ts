@@ -1,0 +1,67 @@
+import { ActivityFailure, ApplicationFailure, CancellationScope } from '@temporalio/workflow';
+import { STEP_BROKEN } from '../domain/step-failures.ts';
+import type { Step } from '../domain/step.ts';
+import { awaitOutcome } from './await-outcome.ts';
+import { createCalls } from './calls.ts';
+import { tell, tellEnd, tellParked } from './details.ts';
+import { Inbox } from './inbox.ts';
+import type { GenerateMediaInput, GenerateMediaResult } from './messages.ts';
+
+/**
+ * One generation: submit, wait, collect, settle. The rows in Postgres own every fact, this run owns time and order:
+ * lost, repeated, reset, cancelled or terminated at any point, a new run of the same id reads its row and goes on.
+ * It never fails: what it cannot do waits for an operator.
+ */
+export async function generateMedia(input: GenerateMediaInput): Promise<GenerateMediaResult> {
+  const inbox = new Inbox();
+  inbox.listen();
+  const { submit, collect, settle, park } = createCalls(input, inbox);
+
+  /** Each activity reads the rows and answers with what has to be done next. */
+  async function follow(step: Exclude<Step, { step: 'done' }>): Promise<Step> {
+    switch (step.step) {
+      case 'submit':
+        tell(step.view, step.reason);
+        await inbox.wait(step.inMs, step.reason);
+        return submit();
+      case 'attach':
+        return submit(step);
+      case 'wait':
+        tell(step.view, 'the provider has the job');
+        return awaitOutcome(step, inbox, (summary) => collect(step.deadlineInMs, summary));
+      case 'settle':
+        tell(step.view, `settling as ${step.proposal.state}`);
+        return settle(step);
+      case 'park': {
+        const { terminal } = await park(step.reason);
+        tellParked(step.reason);
+        if (!terminal) await inbox.waitForWake();
+        return submit();
+      }
+      case 'resume':
+        await inbox.wait(step.inMs, 'a step was lost: read the rows again');
+        return step.lost === null ? submit() : submit(step.lost);
+    }
+  }
+
+  // Cancel in the Temporal UI must not cut a step: the inbox hears it, and the next step asks for a cancellation.
+  return CancellationScope.nonCancellable(async () => {
+    let step: Step = { step: 'resume', inMs: 0, lost: null };
+    for (let losses = 0; step.step !== 'done';) {
+      const current: Exclude<Step, { step: 'done' }> = step;
+      step = await follow(current).catch((error: unknown) => recover(error, current, losses++));
+    }
+    tellEnd(step.state);
+    return { state: step.state };
+  });
+}
+
+/** A broken step needs a person; a lost one (its worker died, it timed out) is looked at again, from the rows. */
+function recover(error: unknown, step: Step, losses: number): Step {
+  if (!(error instanceof ActivityFailure)) throw error;
+  const { cause } = error;
+  if (cause instanceof ApplicationFailure && cause.type === STEP_BROKEN)
+    return { step: 'park', reason: cause.message };
+  const inMs = Math.min(30_000, 250 * 2 ** Math.min(losses, 7));
+  return { step: 'resume', inMs, lost: step.step === 'attach' ? step : null };
+}

@@ -1,0 +1,42 @@
+import { CancellationScope, condition, setHandler } from '@temporalio/workflow';
+import { wakeSignal } from './messages.ts';
+import type { WakeReason } from './messages.ts';
+
+/** What has asked for the run's attention: wakes, and Cancel pressed in the Temporal UI, which is a wake too. */
+export class Inbox {
+  #reason: WakeReason | null = null;
+  #cancelPressed = false;
+
+  /** Call once, before the first await and outside of any shielded scope. */
+  listen(): void {
+    setHandler(wakeSignal, ({ reason }) => {
+      this.#reason = reason;
+    });
+    CancellationScope.current().cancelRequested.catch(() => {
+      this.#cancelPressed = true;
+      this.#reason = 'operator';
+    });
+  }
+
+  get woken(): boolean {
+    return this.#reason !== null;
+  }
+
+  /** Taken by the step that is about to read the rows. */
+  take(): { readonly reason: WakeReason | null; readonly cancelPressed: boolean } {
+    const taken = { reason: this.#reason, cancelPressed: this.#cancelPressed };
+    this.#reason = null;
+    this.#cancelPressed = false;
+    return taken;
+  }
+
+  /** Until woken, or for this long. */
+  async wait(ms: number, summary: string): Promise<void> {
+    if (!this.woken && ms > 0) await condition(() => this.woken, ms, { summary });
+  }
+
+  /** Until woken, however long. */
+  async waitForWake(): Promise<void> {
+    await condition(() => this.woken);
+  }
+}

@@ -1,0 +1,1 @@
+export { generateMedia } from './generate-media.ts';
