@@ -1,0 +1,13 @@
+import { portOf } from './url.ts';
+
+/**
+ * True when the URL's host is on the list: exact (`cdn.example.com`), with a port (`127.0.0.1:9001`, that port only),
+ * or `*.example.com` for every name below, not the name itself. A bare `*` matches nothing.
+ */
+export function matchesHosts(url: URL, hosts: readonly string[]): boolean {
+  return hosts.some((entry) => {
+    const pattern = entry.toLowerCase();
+    if (pattern.startsWith('*.')) return pattern.length > 2 && url.hostname.endsWith(pattern.slice(1));
+    return pattern === url.hostname || pattern === `${url.hostname}:${portOf(url)}`;
+  });
+}

@@ -1,0 +1,37 @@
+import { createAgent, type Lookup } from './agent.ts';
+import type { AllowEntry } from './allow.ts';
+import { downloadFile } from './download.ts';
+import { sendRequest } from './request.ts';
+import type { OutboundHttp } from './types.ts';
+
+export { isPublicAddress } from './addresses.ts';
+export { type AllowEntry, assertProductionSafe, parseAllow } from './allow.ts';
+export { checkUrl, type CheckedUrl, type UrlProblem } from './url.ts';
+export type * from './types.ts';
+
+export interface OutboundOptions {
+  /** host:port entries that are permitted although private, plain http or on another port; see parseAllow. */
+  readonly allow: readonly AllowEntry[];
+  /** Replaces the system's resolver, for tests; its answers are vetted all the same. */
+  readonly lookup?: Lookup;
+  /** For DNS, TCP and TLS together; default 10 s. A call's own limit holds as well. */
+  readonly connectTimeoutMs?: number;
+}
+
+const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
+
+/** The guarded way out. Make one per process; close it at the end. */
+export function createOutboundHttp(options: OutboundOptions): OutboundHttp {
+  const { allow, lookup, connectTimeoutMs = DEFAULT_CONNECT_TIMEOUT_MS } = options;
+  const shared = createAgent({ allow, lookup, connectTimeoutMs, reuseConnections: true });
+  const single = createAgent({ allow, lookup, connectTimeoutMs, reuseConnections: false });
+  let closed: Promise<unknown> | null = null;
+  return {
+    request: (request) => sendRequest({ shared, single, allow }, request),
+    download: (request) => downloadFile(single, allow, request),
+    async close() {
+      closed ??= Promise.all([shared.close(), single.close()]);
+      await closed;
+    },
+  };
+}

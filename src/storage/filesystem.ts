@@ -1,0 +1,111 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { link, mkdir, open, readdir, rm, rmdir, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { createFile, FILE_MODE, FOLDER_MODE, type OpenFile, syncFolder } from './pending.ts';
+import { assertStoragePath } from './paths.ts';
+import type { Storage } from './types.ts';
+
+const TEMPORARY = 'tmp';
+const STALE_MS = 24 * 60 * 60 * 1000;
+
+/**
+ * Outputs as files below one folder. A file appears under its path only when it is whole and on the disk; the same path
+ * a second time is an error. Several processes may share the folder. `openFile` is replaced in tests only.
+ */
+export function createFilesystemStorage(root: string, openFile: OpenFile = open): Storage {
+  const base = resolve(root);
+  const temporary = join(base, TEMPORARY);
+  const locate = (path: string): string => {
+    assertStoragePath(path);
+    return join(base, path);
+  };
+
+  return {
+    locate,
+    async create(path) {
+      const target = locate(path);
+      await mkdir(temporary, { recursive: true, mode: FOLDER_MODE });
+      return createFile({ path, target, temporary: join(temporary, randomUUID()), openFile });
+    },
+    async stat(path) {
+      const handle = await openStored(locate(path));
+      if (handle === null) return null;
+      const hash = createHash('sha256');
+      let bytes = 0;
+      for await (const chunk of handle.createReadStream()) {
+        hash.update(chunk);
+        bytes += chunk.length;
+      }
+      return { bytes, sha256: hash.digest('hex') };
+    },
+    async read(path, range) {
+      const handle = await openStored(locate(path));
+      if (handle === null)
+        throw new Error('no file is stored under this path: it was never stored or is deleted');
+      if (range !== undefined && !isRange(range)) {
+        await handle.close();
+        throw new RangeError('range needs whole numbers with 0 <= start <= end');
+      }
+      return handle.createReadStream(range ?? {});
+    },
+    async remove(path) {
+      const target = locate(path);
+      await rm(target, { force: true });
+      // Fails while other outputs are there, which is right.
+      await rmdir(dirname(target)).catch(() => {});
+    },
+    async check() {
+      await mkdir(temporary, { recursive: true, mode: FOLDER_MODE })
+        .then(() => probe(join(temporary, randomUUID()), openFile))
+        .catch((error: unknown) => {
+          const reason = error instanceof Error ? error.message : String(error);
+          throw new Error(
+            `the storage folder ${base} cannot be used: ${reason}. It needs write access for this user, free space and a file system with hard links; or set STORAGE_URL to another folder.`,
+            { cause: error },
+          );
+        });
+      await removeStale(temporary);
+    },
+  };
+}
+
+/** Does what storing a file does, and removes all of it. */
+async function probe(file: string, openFile: OpenFile): Promise<void> {
+  try {
+    const handle = await openFile(file, 'wx', FILE_MODE);
+    try {
+      await handle.writeFile('probe');
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await link(file, `${file}-link`);
+    await syncFolder(dirname(file));
+  } finally {
+    await rm(file, { force: true });
+    await rm(`${file}-link`, { force: true });
+  }
+}
+
+async function openStored(target: string): Promise<Awaited<ReturnType<typeof open>> | null> {
+  try {
+    return await open(target, 'r');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))
+      return null;
+    throw error;
+  }
+}
+
+function isRange({ start, end }: { readonly start: number; readonly end: number }): boolean {
+  return Number.isSafeInteger(start) && Number.isSafeInteger(end) && start >= 0 && start <= end;
+}
+
+/** Temporary files that a killed process left behind; no attempt lives for a day. */
+async function removeStale(temporary: string): Promise<void> {
+  for (const name of await readdir(temporary)) {
+    const file = join(temporary, name);
+    const facts = await stat(file).catch(() => null);
+    if (facts !== null && Date.now() - facts.mtimeMs > STALE_MS) await rm(file, { force: true });
+  }
+}
