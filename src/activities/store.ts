@@ -50,7 +50,8 @@ export async function storeOutputs(
       const target = { generationId: generation.id, index, attempt };
       if (url !== undefined) {
         await fetchOutput(deps, job, { ...target, url, linkExpiresAt: linkExpiry(observation) }, context);
-      } else if (observation.kind === 'succeeded' || observation.kind === 'not_found') {
+      } else if (observation.kind !== 'running' && observation.kind !== 'unavailable') {
+        // Whatever the provider calls it after a success that we saw: the output is gone there.
         await recordOutput(deps.db, { ...target, result: 'lost', problem: 'gone_at_provider' });
       } else {
         await recordOutput(deps.db, { ...target, result: 'retry', problem: 'no_link', gone: false });

@@ -1,0 +1,109 @@
+import type { Observation, ProviderCost, ProviderOutput } from '../domain/provider.ts';
+import type { InfroJob } from './infro-schemas.ts';
+import { INFRO_CONTENT_CODES } from './infro-answers.ts';
+import { safeCode } from './json-answer.ts';
+
+const MAX_OUTPUTS = 64;
+const MAX_DEPTH = 3;
+
+/** INFRO's status strings, exact: never lower-cased, never guessed (providers.md §2). */
+const STATUS = new Map<string, 'running' | 'succeeded' | 'failed' | 'cancelled'>([
+  ['queued', 'running'],
+  ['running', 'running'],
+  ['succeeded', 'succeeded'],
+  ['failed', 'failed'],
+  ['canceled', 'cancelled'],
+]);
+
+/** How a job's answer is read where the documentation is silent; see the head of infro.ts. */
+export interface InfroReading {
+  /** Members of `output` that hold a URL, or a list or object with one. */
+  readonly outputKeys: readonly string[];
+  readonly costUnit: string;
+}
+
+function usableUrl(text: string): boolean {
+  if (text.length > 8_192 || !URL.canParse(text)) return false;
+  const url = new URL(text);
+  return (
+    (url.protocol === 'https:' || url.protocol === 'http:') && url.username === '' && url.password === ''
+  );
+}
+
+/** All usable URLs in `output`, in order, each once. */
+function outputUrls(value: unknown, keys: readonly string[], depth = 0): readonly string[] {
+  if (typeof value === 'string') return usableUrl(value) ? [value] : [];
+  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return [];
+  const members = Array.isArray(value)
+    ? (value as readonly unknown[]).slice(0, MAX_OUTPUTS)
+    : keys.map((key) => (Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined));
+  return [...new Set(members.flatMap((member) => outputUrls(member, keys, depth + 1)))].slice(0, MAX_OUTPUTS);
+}
+
+/** `expires_at` (unix seconds) stands on the job or inside `output`: the documentation does not say which. */
+function linkExpiry(job: InfroJob): Date | null {
+  const inside: unknown =
+    typeof job.output === 'object' && job.output !== null && 'expires_at' in job.output
+      ? job.output.expires_at
+      : null;
+  const seconds = job.expires_at ?? inside;
+  if (typeof seconds !== 'number' || !(seconds > 0) || seconds > 1e11) return null;
+  return new Date(seconds * 1_000);
+}
+
+/** INFRO's own estimate of what its upstream bills; no cost on a failed job does not mean no bill there. */
+function costOf(job: InfroJob, unit: string): ProviderCost | null {
+  const cost = job.usage?.cost ?? null;
+  return cost === null ? null : { amount: String(cost), unit, final: false };
+}
+
+function succeeded(job: InfroJob, reading: InfroReading, nowMs: number): Observation {
+  const outputs: readonly ProviderOutput[] = outputUrls(job.output, reading.outputKeys).map((url) => ({
+    url,
+  }));
+  const cost = costOf(job, reading.costUnit);
+  const linkExpiresAt = linkExpiry(job);
+  // `output: null` is documented as "after expiry"; before a known expiry it can only mean that there never was one.
+  const gone = job.output === null && (linkExpiresAt === null || linkExpiresAt.getTime() <= nowMs);
+  if (outputs.length === 0 && !gone) {
+    return {
+      kind: 'failed',
+      status: job.status,
+      code: 'no_output',
+      reason: 'succeeded_without_output',
+      cost,
+    };
+  }
+  return { kind: 'succeeded', status: job.status, outputs, linkExpiresAt, cost };
+}
+
+function failed(job: InfroJob, reading: InfroReading): Observation {
+  const code = job.error?.code ?? null;
+  const rejected = code !== null && INFRO_CONTENT_CODES.test(code);
+  return {
+    kind: 'failed',
+    status: job.status,
+    code: rejected ? 'content_rejected' : 'provider_failed',
+    reason: safeCode(code),
+    cost: costOf(job, reading.costUnit),
+  };
+}
+
+/**
+ * One job as an observation. `succeeded` with `outputs: []` says: there was output and it is gone (expired at INFRO);
+ * a success that never had a usable URL is `failed` with `no_output`. Unknown strings mean still running.
+ */
+export function observationOf(job: InfroJob, reading: InfroReading, nowMs: number): Observation {
+  const { status } = job;
+  const state = STATUS.get(status);
+  if (state === 'succeeded') return succeeded(job, reading, nowMs);
+  if (state === 'failed') return failed(job, reading);
+  if (state === 'cancelled') return { kind: 'cancelled', status };
+  const unknownStatus = state === undefined;
+  return {
+    kind: 'running',
+    status: unknownStatus ? safeCode(status) : status,
+    progress: null,
+    unknownStatus,
+  };
+}
