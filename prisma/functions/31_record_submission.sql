@@ -3,7 +3,7 @@
 -- in:  {submissionId, fence | null, kind: accepted, handle, providerStatus, jobId, dueInMs}
 --      {submissionId, fence, kind: refused | capacity | not_sent | unknown, problem, refusalCode?, retryInMs}
 -- out: {outcome: attached | attached_late | orphan | recorded | stale | job_taken, terminal: boolean, cancelRequested: boolean,
---       state: the submission's state as it stands}
+--       state: the submission's state as it stands, terminalHint: boolean}
 CREATE OR REPLACE FUNCTION record_submission(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
     g generation;
@@ -19,7 +19,7 @@ BEGIN
     SELECT gen.* INTO g FROM generation gen JOIN submission sub ON sub.generation_id = gen.id
     WHERE sub.id = p ->> 'submissionId' FOR UPDATE OF gen;
     IF NOT FOUND THEN
-        RETURN jsonb_build_object('outcome', 'stale', 'terminal', true, 'cancelRequested', false, 'state', 'abandoned');
+        RETURN jsonb_build_object('outcome', 'stale', 'terminal', true, 'cancelRequested', false, 'state', 'abandoned', 'terminalHint', false);
     END IF;
     SELECT * INTO s FROM submission WHERE id = p ->> 'submissionId' FOR UPDATE;
     v_now := clock_timestamp();
@@ -38,7 +38,7 @@ BEGIN
                 WHERE id = s.id RETURNING * INTO s;
             EXCEPTION WHEN unique_violation THEN
                 RETURN jsonb_build_object('outcome', 'job_taken', 'terminal', g.completed_at IS NOT NULL,
-                    'cancelRequested', g.cancel_requested_at IS NOT NULL, 'state', s.state);
+                    'cancelRequested', g.cancel_requested_at IS NOT NULL, 'state', s.state, 'terminalHint', false);
             END;
             -- Callbacks that named this job before we knew it are ours now; what is there already is dropped.
             DELETE FROM callback c USING callback o WHERE c.submission_id IS NULL AND c.provider = s.provider AND c.credential = s.credential
@@ -46,7 +46,7 @@ BEGIN
             UPDATE callback SET submission_id = s.id WHERE submission_id IS NULL AND provider = s.provider AND credential = s.credential
                 AND provider_job_id = s.provider_job_id;
             IF EXISTS (SELECT 1 FROM callback WHERE submission_id = s.id AND terminal AND seen_at IS NULL) THEN
-                UPDATE submission SET terminal_hint_at = v_now WHERE id = s.id;
+                UPDATE submission SET terminal_hint_at = v_now WHERE id = s.id RETURNING * INTO s;
             END IF;
             IF g.completed_at IS NULL AND s.state = 'accepted' THEN
                 PERFORM move_stage(g.id, 'waiting');
@@ -73,5 +73,5 @@ BEGIN
         v_outcome := 'recorded';
     END IF;
     RETURN jsonb_build_object('outcome', v_outcome, 'terminal', g.completed_at IS NOT NULL,
-        'cancelRequested', g.cancel_requested_at IS NOT NULL, 'state', s.state);
+        'cancelRequested', g.cancel_requested_at IS NOT NULL, 'state', s.state, 'terminalHint', s.terminal_hint_at IS NOT NULL);
 END $$;

@@ -22,6 +22,8 @@ END $$;
 -- in: {generationId, index, attempt, storeLeaseMs}
 CREATE OR REPLACE FUNCTION renew_output(p jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
+    -- The generation's lock first, as everywhere: the other order deadlocks with a claim of the same output.
+    PERFORM 1 FROM generation WHERE id = p ->> 'generationId' FOR UPDATE;
     UPDATE output SET lease_until = ms_from_now((p ->> 'storeLeaseMs')::double precision)
     WHERE generation_id = p ->> 'generationId' AND index = (p ->> 'index')::integer AND attempt = (p ->> 'attempt')::integer AND state = 'storing';
     IF NOT FOUND THEN

@@ -35,6 +35,11 @@ BEGIN
     IF g.completed_at IS NOT NULL THEN
         RETURN jsonb_build_object('terminal', true, 'succeeded', g.success_at IS NOT NULL, 'attempts', v_attempts, 'cancelRequested', false);
     END IF;
+    IF s.state IS DISTINCT FROM 'accepted' THEN
+        -- The job of a dead submission: its cost is booked, its fate is not the generation's.
+        RETURN jsonb_build_object('terminal', false, 'succeeded', g.success_at IS NOT NULL, 'attempts', v_attempts,
+            'cancelRequested', g.cancel_requested_at IS NOT NULL);
+    END IF;
     IF v_kind = 'running' AND v_progress > coalesce(g.progress, 0) THEN
         UPDATE generation SET progress = v_progress WHERE id = g.id;
         PERFORM append_event(g.id, 'progress', jsonb_build_object('progress', v_progress));

@@ -18,7 +18,8 @@ export interface CollectInput {
   readonly cancelPressed: boolean;
 }
 
-const WINDOW_MS = 20_000;
+/** By when the run must next have written, while it looks; the sweep comes 5 s later. */
+const WINDOW_MS = 10_000;
 
 /**
  * Observes the job and, when it has finished, stores its outputs in the same attempt. It is the poll (by retry), the

@@ -79,7 +79,7 @@ async function waitForLease(
     const held = loaded.outputs.some(({ state, leaseInMs }) => state === 'storing' && (leaseInMs ?? 0) > 0);
     if (!held) return null;
     await sleep(LOOK_EVERY_MS, undefined, { signal: context.signal });
-    loaded = await loadGeneration(deps.db, { generationId: loaded.generation.id, dueInMs: 20_000 });
+    loaded = await loadGeneration(deps.db, { generationId: loaded.generation.id, dueInMs: 5_000 });
   }
 }
 
@@ -99,7 +99,7 @@ async function giveUp(deps: ActivityDeps, job: Job, attempts: OutputAttempts): P
 
 /** All outputs decided: propose the end. Else the same again after a pause. */
 async function conclude(deps: ActivityDeps, generationId: string, retryMs: number): Promise<Step> {
-  const loaded = await loadGeneration(deps.db, { generationId, dueInMs: retryMs + 15_000 });
+  const loaded = await loadGeneration(deps.db, { generationId, dueInMs: retryMs });
   const end = ended(loaded);
   if (end !== null || loaded === null) return end ?? { step: 'done', state: 'gone' };
   if (loaded.outputs.some(({ state }) => state === 'storing')) {

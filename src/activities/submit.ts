@@ -14,7 +14,7 @@ export interface SubmitInput {
   readonly attach: { readonly submissionId: string; readonly jobId: string } | null;
 }
 
-const WINDOW_MS = 60_000;
+const WINDOW_MS = 20_000;
 
 /**
  * Brings a provider to take the job, once; and since it reads the row first, also the way by which a run goes on at

@@ -77,6 +77,8 @@ const recorded = z.object({
   terminal: z.boolean(),
   cancelRequested: z.boolean(),
   state: z.enum(SUBMISSION_STATES),
+  /** A callback has said that the job ended: look at once. */
+  terminalHint: z.boolean(),
 });
 export type RecordedSubmission = z.infer<typeof recorded>;
 

@@ -45,7 +45,7 @@ export const faultSchema = z.discriminatedUnion('kind', [
   fault('callback_twice', {}),
   fault('callback_late', { ms }),
   fault('callback_forged', {}),
-  fault('observe_5xx', { status: z.int().min(500).max(599).default(503) }),
+  fault('observe_5xx', { status: z.int().min(400).max(599).default(503) }),
   fault('observe_404', {}),
   fault('observe_hang', {}),
   fault('cancel_5xx', { status: z.int().min(500).max(599).default(503) }),

@@ -240,7 +240,7 @@ END $$;
 -- in:  {submissionId, fence | null, kind: accepted, handle, providerStatus, jobId, dueInMs}
 --      {submissionId, fence, kind: refused | capacity | not_sent | unknown, problem, refusalCode?, retryInMs}
 -- out: {outcome: attached | attached_late | orphan | recorded | stale | job_taken, terminal: boolean, cancelRequested: boolean,
---       state: the submission's state as it stands}
+--       state: the submission's state as it stands, terminalHint: boolean}
 CREATE OR REPLACE FUNCTION record_submission(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
     g generation;
@@ -256,7 +256,7 @@ BEGIN
     SELECT gen.* INTO g FROM generation gen JOIN submission sub ON sub.generation_id = gen.id
     WHERE sub.id = p ->> 'submissionId' FOR UPDATE OF gen;
     IF NOT FOUND THEN
-        RETURN jsonb_build_object('outcome', 'stale', 'terminal', true, 'cancelRequested', false, 'state', 'abandoned');
+        RETURN jsonb_build_object('outcome', 'stale', 'terminal', true, 'cancelRequested', false, 'state', 'abandoned', 'terminalHint', false);
     END IF;
     SELECT * INTO s FROM submission WHERE id = p ->> 'submissionId' FOR UPDATE;
     v_now := clock_timestamp();
@@ -275,7 +275,7 @@ BEGIN
                 WHERE id = s.id RETURNING * INTO s;
             EXCEPTION WHEN unique_violation THEN
                 RETURN jsonb_build_object('outcome', 'job_taken', 'terminal', g.completed_at IS NOT NULL,
-                    'cancelRequested', g.cancel_requested_at IS NOT NULL, 'state', s.state);
+                    'cancelRequested', g.cancel_requested_at IS NOT NULL, 'state', s.state, 'terminalHint', false);
             END;
             -- Callbacks that named this job before we knew it are ours now; what is there already is dropped.
             DELETE FROM callback c USING callback o WHERE c.submission_id IS NULL AND c.provider = s.provider AND c.credential = s.credential
@@ -283,7 +283,7 @@ BEGIN
             UPDATE callback SET submission_id = s.id WHERE submission_id IS NULL AND provider = s.provider AND credential = s.credential
                 AND provider_job_id = s.provider_job_id;
             IF EXISTS (SELECT 1 FROM callback WHERE submission_id = s.id AND terminal AND seen_at IS NULL) THEN
-                UPDATE submission SET terminal_hint_at = v_now WHERE id = s.id;
+                UPDATE submission SET terminal_hint_at = v_now WHERE id = s.id RETURNING * INTO s;
             END IF;
             IF g.completed_at IS NULL AND s.state = 'accepted' THEN
                 PERFORM move_stage(g.id, 'waiting');
@@ -310,7 +310,7 @@ BEGIN
         v_outcome := 'recorded';
     END IF;
     RETURN jsonb_build_object('outcome', v_outcome, 'terminal', g.completed_at IS NOT NULL,
-        'cancelRequested', g.cancel_requested_at IS NOT NULL, 'state', s.state);
+        'cancelRequested', g.cancel_requested_at IS NOT NULL, 'state', s.state, 'terminalHint', s.terminal_hint_at IS NOT NULL);
 END $$;
 -- One verified callback into the inbox. The wake it asks for is outstanding at most once; the sweep sends it again when lost.
 -- in:  {provider, credential, submissionId | null, jobId | null, eventKey, type, terminal, progress | null}, body
@@ -399,6 +399,8 @@ END $$;
 -- in: {generationId, index, attempt, storeLeaseMs}
 CREATE OR REPLACE FUNCTION renew_output(p jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
+    -- The generation's lock first, as everywhere: the other order deadlocks with a claim of the same output.
+    PERFORM 1 FROM generation WHERE id = p ->> 'generationId' FOR UPDATE;
     UPDATE output SET lease_until = ms_from_now((p ->> 'storeLeaseMs')::double precision)
     WHERE generation_id = p ->> 'generationId' AND index = (p ->> 'index')::integer AND attempt = (p ->> 'attempt')::integer AND state = 'storing';
     IF NOT FOUND THEN
@@ -473,6 +475,11 @@ BEGIN
     WHERE id = p ->> 'submissionId' RETURNING * INTO s;
     IF g.completed_at IS NOT NULL THEN
         RETURN jsonb_build_object('terminal', true, 'succeeded', g.success_at IS NOT NULL, 'attempts', v_attempts, 'cancelRequested', false);
+    END IF;
+    IF s.state IS DISTINCT FROM 'accepted' THEN
+        -- The job of a dead submission: its cost is booked, its fate is not the generation's.
+        RETURN jsonb_build_object('terminal', false, 'succeeded', g.success_at IS NOT NULL, 'attempts', v_attempts,
+            'cancelRequested', g.cancel_requested_at IS NOT NULL);
     END IF;
     IF v_kind = 'running' AND v_progress > coalesce(g.progress, 0) THEN
         UPDATE generation SET progress = v_progress WHERE id = g.id;

@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sweepOnce } from '../../src/loops/sweep.ts';
+import { eventually } from '../simulators/control.ts';
+import { startDarkroom } from '../support/darkroom.ts';
+import type { Darkroom } from '../support/darkroom.ts';
+import { ask, call, expectPromise, get, until, untilEnd, uniquePrompt } from '../support/generations.ts';
+import { historyOf } from '../support/history.ts';
+
+let room: Darkroom;
+beforeAll(async () => {
+  room = await startDarkroom();
+});
+afterAll(() => room?.stop());
+
+describe('Reset', () => {
+  it('to every workflow task after the submit: nothing is rendered or charged twice', async () => {
+    const asked = await ask(room, 'by-callback', uniquePrompt('reset'));
+    await untilEnd(room, asked.id);
+    const before = await get(room, asked.id);
+    const events = await historyOf(room, asked.id);
+    const targets = events
+      .filter((event) => event['workflowTaskCompletedEventAttributes'])
+      .map((event) => Number(event.eventId));
+    expect(targets.length).toBeGreaterThanOrEqual(5);
+    const first = (await room.client.workflow.getHandle(asked.id).describe()).runId;
+    for (const eventId of targets) {
+      const { runId } = await room.client.workflowService.resetWorkflowExecution({
+        namespace: 'default',
+        workflowExecution: { workflowId: asked.id, runId: first },
+        workflowTaskFinishEventId: eventId as never,
+        requestId: crypto.randomUUID(),
+        reason: 'test',
+      });
+      await eventually(async () => {
+        const { status } = await room.client.workflow.getHandle(asked.id, runId ?? '').describe();
+        return status.name === 'COMPLETED' ? true : undefined;
+      }, 15_000);
+    }
+    await expectPromise(room, asked, { state: 'succeeded', jobs: 1 });
+    expect(await get(room, asked.id)).toEqual(before);
+    expect((await room.sim.journal(asked.prompt)).requests.filter(({ method }) => method === 'POST').length).toBe(1);
+  });
+});
+
+describe('Terminate', () => {
+  it.each(['waiting', 'storing'] as const)('while %s: the next wake or sweep starts a run that goes on', async (stage) => {
+    const prompt = uniquePrompt(`terminate ${stage}`);
+    if (stage === 'storing') await room.sim.fault(prompt, { kind: 'link_slow', ms: 200, times: 1 });
+    else await room.sim.fault(prompt, { kind: 'render_ms', ms: 2_000 });
+    const asked = await ask(room, 'by-callback', prompt);
+    await until(room, asked.id, (generation) => generation.stage === stage);
+    await room.client.workflow.getHandle(asked.id).terminate('test');
+    await untilEnd(room, asked.id, 60_000);
+    await expectPromise(room, asked, { state: 'succeeded', jobs: 1 });
+  });
+
+  it('E4: a cancel after it is still obeyed', async () => {
+    const prompt = uniquePrompt('terminate, then cancel');
+    await room.sim.fault(prompt, { kind: 'render_ms', ms: 30_000 });
+    const asked = await ask(room, 'by-callback', prompt);
+    await until(room, asked.id, ({ stage }) => stage === 'waiting');
+    await room.client.workflow.getHandle(asked.id).terminate('test');
+    expect((await call(room, 'DELETE', `/v1/generations/${asked.id}`)).status).toBe(202);
+    await untilEnd(room, asked.id);
+    await expectPromise(room, asked, { state: 'cancelled', jobs: 1 });
+  });
+});
+
+describe('the sweep', () => {
+  it('finds nothing due in a healthy system, and one failing run never stops the others', async () => {
+    const asked = await ask(room, 'by-callback', uniquePrompt('sweep'));
+    await untilEnd(room, asked.id);
+    const { count } = await room.db.prisma.generation.updateMany({
+      where: { completedAt: { not: null } },
+      data: { sweepCount: 0 },
+    });
+    expect(count).toBeGreaterThanOrEqual(1);
+    const woken: string[] = [];
+    const due = await sweepOnce({
+      db: room.db,
+      ensure: async ({ generationId }) => {
+        woken.push(generationId);
+      },
+      onProblem: () => undefined,
+    });
+    expect({ due, woken }).toEqual({ due: 0, woken: [] });
+  });
+});
+
+describe('Temporal itself', () => {
+  it('away: POST answers 202, cancel of unsent work works; back: the run starts', async () => {
+    await room.temporal.kill();
+    const kept = await ask(room, 'by-callback', uniquePrompt('while Temporal is away'));
+    const dropped = await ask(room, 'by-callback', uniquePrompt('cancelled while Temporal is away'));
+    const answer = await call(room, 'DELETE', `/v1/generations/${dropped.id}`);
+    expect(answer.status).toBe(200);
+    expect(answer.body.state).toBe('cancelled');
+    expect((await fetch(`${room.apiUrl}/readyz`)).status).toBe(503);
+    await room.temporal.start();
+    await untilEnd(room, kept.id, 60_000);
+    await expectPromise(room, kept, { state: 'succeeded', jobs: 1 });
+    await expectPromise(room, dropped, { state: 'cancelled', jobs: 0 });
+  });
+
+  it('its whole store wiped in mid-flight: every generation goes on from its row', async () => {
+    const rendering = uniquePrompt('wiped while waiting');
+    await room.sim.fault(rendering, { kind: 'render_ms', ms: 3_000 });
+    const polled = uniquePrompt('wiped while polled');
+    await room.sim.fault(polled, { kind: 'render_ms', ms: 3_000 });
+    const a = await ask(room, 'by-callback', rendering);
+    const b = await ask(room, 'by-poll', polled);
+    await until(room, a.id, ({ stage }) => stage === 'waiting');
+    await until(room, b.id, ({ stage }) => stage === 'waiting');
+    await room.temporal.kill();
+    await room.temporal.wipe();
+    await room.temporal.start();
+    await untilEnd(room, a.id, 60_000);
+    await untilEnd(room, b.id, 60_000);
+    await expectPromise(room, a, { state: 'succeeded', jobs: 1 });
+    await expectPromise(room, b, { state: 'succeeded', jobs: 1 });
+  });
+});

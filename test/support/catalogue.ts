@@ -1,0 +1,41 @@
+import { catalogueSchema } from '../../src/domain/catalogue.ts';
+import type { Catalogue } from '../../src/domain/catalogue.ts';
+
+const model = (id: string, callbacks: boolean, timings: Record<string, number>, deadlineSeconds = 60) => ({
+  id,
+  title: id,
+  method: 'text-to-video',
+  routes: [{ provider: 'infro', providerModel: 'm-video', callbacks }],
+  limits: { durationSeconds: { min: 1, max: 15, default: 5 } },
+  price: { creditsPerSecond: 20 },
+  expectedDurationSeconds: 1,
+  deadlineSeconds: { default: deadlineSeconds, max: 3_600 },
+  timings: {
+    submitHttpTimeoutMs: 2_000,
+    submitLeaseMs: 3_000,
+    submitStartToCloseMs: 20_000,
+    observeHttpTimeoutMs: 2_000,
+    notFoundGraceMs: 1_000,
+    deadlineGraceMs: 1_500,
+    firstPollMs: 20_000,
+    safetyPollMs: 20_000,
+    pollInitialMs: 300,
+    pollMaxMs: 1_000,
+    observeSpacingMs: 100,
+    capacityRetryMs: 500,
+    storeRetryMs: 500,
+    storeLeaseMs: 3_000,
+    ...timings,
+  },
+});
+
+/** The shape of the default catalogue with times that a test can wait for. Times are configuration, never skipped. */
+export const fastCatalogue: Catalogue = catalogueSchema.parse({
+  models: [
+    model('by-callback', true, {}),
+    model('by-poll', false, {}),
+    model('short-deadline', true, {}, 4),
+    model('short-store', true, { storeForMs: 2_500 }),
+    model('slow-lease', true, { submitHttpTimeoutMs: 6_000, submitLeaseMs: 8_000 }),
+  ],
+});

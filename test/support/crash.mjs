@@ -1,0 +1,26 @@
+// Preloaded into a process under test: kill -9 once, right before or after a given SQL function.
+// CRASH_AT = before:<function> | after:<function>; CRASH_MARKER = a file that says that it has happened.
+import { existsSync, writeFileSync } from 'node:fs';
+import pg from 'pg';
+
+const [when, name] = (process.env['CRASH_AT'] ?? '').split(':');
+const marker = process.env['CRASH_MARKER'];
+const query = pg.Client.prototype.query;
+
+function die() {
+  writeFileSync(marker, '');
+  process.kill(process.pid, 'SIGKILL');
+}
+
+if (name !== undefined) {
+  pg.Client.prototype.query = function patched(...args) {
+    const text = typeof args[0] === 'string' ? args[0] : (args[0]?.text ?? '');
+    if (!text.includes(`SELECT ${name}(`) || existsSync(marker)) return query.apply(this, args);
+    if (when === 'before') die();
+    const at = args.findLastIndex((arg) => typeof arg === 'function');
+    if (at >= 0) args[at] = die;
+    const result = query.apply(this, args);
+    if (at < 0) result.then(die, die);
+    return result;
+  };
+}

@@ -1,0 +1,136 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { checkInvariants, readCredits } from '../../src/db/index.ts';
+import type { GenerationView } from '../../src/domain/generation-view.ts';
+import { eventually } from '../simulators/control.ts';
+import { GRANTED } from './darkroom.ts';
+import type { Darkroom } from './darkroom.ts';
+
+/** A prompt that no other test has, so that faults and journal entries of one test are its own. */
+export function uniquePrompt(words: string): string {
+  return `${words} ${randomUUID()}`;
+}
+
+export interface Asked {
+  readonly id: string;
+  readonly prompt: string;
+}
+
+export async function call(
+  room: Darkroom,
+  method: string,
+  path: string,
+  body?: unknown,
+  key: string = randomUUID(),
+) {
+  const answer = await fetch(`${room.apiUrl}${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${room.key}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json', 'idempotency-key': key }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  return {
+    status: answer.status,
+    headers: answer.headers,
+    body: JSON.parse(text) as GenerationView & { code?: string },
+  };
+}
+
+/** Asks for a generation through the public API. */
+export async function ask(room: Darkroom, model: string, prompt: string, more: object = {}): Promise<Asked> {
+  const answer = await call(room, 'POST', '/v1/generations', {
+    model,
+    input: { prompt, duration_seconds: 2 },
+    ...more,
+  });
+  expect(answer.status, JSON.stringify(answer.body)).toBe(202);
+  return { id: answer.body.id, prompt };
+}
+
+export async function get(room: Darkroom, id: string): Promise<GenerationView> {
+  return (await call(room, 'GET', `/v1/generations/${id}`)).body;
+}
+
+/** Until the generation fits, by the public API. */
+export function until(
+  room: Darkroom,
+  id: string,
+  fits: (generation: GenerationView) => boolean,
+  limitMs = 30_000,
+): Promise<GenerationView> {
+  return eventually(async () => {
+    const generation = await get(room, id).catch(() => undefined);
+    return generation !== undefined && fits(generation) ? generation : undefined;
+  }, limitMs);
+}
+
+export function untilEnd(room: Darkroom, id: string, limitMs = 40_000): Promise<GenerationView> {
+  return until(room, id, ({ stage }) => stage === 'done', limitMs);
+}
+
+export interface Facts {
+  readonly state: string;
+  /** Provider jobs whose prompt this was. */
+  readonly jobs: number;
+}
+
+/**
+ * What must hold after every scenario: the promised end, one hold resolved once, at most the given provider jobs, the
+ * simulator's bytes on disk when it succeeded, and no invariant violated.
+ */
+export async function expectPromise(
+  room: Darkroom,
+  { id, prompt }: Asked,
+  facts: Facts,
+): Promise<GenerationView> {
+  const generation = await get(room, id);
+  expect(generation.state).toBe(facts.state);
+  const journal = await room.sim.journal(prompt);
+  expect(journal.jobs.length).toBe(facts.jobs);
+  const price = 40;
+  const succeeded = facts.state === 'succeeded';
+  expect(generation.credits).toEqual({
+    held: 0,
+    captured: succeeded ? price : 0,
+    released: succeeded ? 0 : price,
+    refunded: 0,
+  });
+  const captures = await room.db.prisma.ledgerTransaction.count({
+    where: { generationId: id, kind: 'capture' },
+  });
+  expect(captures).toBe(succeeded ? 1 : 0);
+  if (succeeded) await expectBytes(room, id, journal.jobs[0]?.id ?? '');
+  await expectInvariants(room);
+  return generation;
+}
+
+async function expectBytes(room: Darkroom, id: string, jobId: string): Promise<void> {
+  const rows = await room.db.prisma.output.findMany({ where: { generationId: id } });
+  expect(rows.map(({ state }) => state)).toEqual(['stored']);
+  const stored = await readFile(join(room.outputs, rows[0]?.path ?? ''));
+  const original = await providerFile(room, jobId);
+  expect(stored.equals(original)).toBe(true);
+  expect(Buffer.from(rows[0]?.sha256 ?? []).toString('hex')).toBe(
+    createHash('sha256').update(original).digest('hex'),
+  );
+}
+
+async function providerFile(room: Darkroom, jobId: string): Promise<Buffer> {
+  const headers = { authorization: 'Bearer sim-key' };
+  const job = (await (await fetch(`${room.sim.url}/v1/jobs/${jobId}`, { headers })).json()) as {
+    output: { url: string };
+  };
+  return Buffer.from(await (await fetch(job.output.url)).arrayBuffer());
+}
+
+export async function expectInvariants(room: Darkroom): Promise<void> {
+  const violated = (await checkInvariants(room.db)).filter(({ violations }) => violations > 0);
+  expect(violated).toEqual([]);
+  const credits = await readCredits(room.db, room.tenantId, 'default');
+  expect((credits?.available ?? 0) + (credits?.held ?? 0) + (credits?.spent ?? 0)).toBe(GRANTED);
+}
