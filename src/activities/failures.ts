@@ -2,6 +2,7 @@ import { activityInfo, Context } from '@temporalio/activity';
 import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from '@temporalio/common';
 import type { ActivityExecuteInput, ActivityInboundCallsInterceptor, Next } from '@temporalio/worker';
 import { isDatabaseUnavailable } from '../db/index.ts';
+import { safeError } from '../domain/safe-error.ts';
 import { STEP_BROKEN } from '../domain/step-failures.ts';
 import type { StepLog } from './deps.ts';
 
@@ -46,8 +47,7 @@ export class FixedTextFailures implements ActivityInboundCallsInterceptor {
           step: activityType,
           attempt,
           generation: workflowExecution?.workflowId,
-          error: (error as { name?: unknown }).name,
-          frames: frames(error),
+          error: safeError(error),
         },
         unavailable ? 'database unavailable' : 'step broken',
       );
@@ -58,15 +58,4 @@ export class FixedTextFailures implements ActivityInboundCallsInterceptor {
       throw stepBroken('step_failed');
     }
   }
-}
-
-/** Where it was thrown, without the message. */
-function frames(error: unknown): string[] {
-  const stack = (error as { stack?: unknown }).stack;
-  if (typeof stack !== 'string') return [];
-  return stack
-    .split('\n')
-    .filter((line) => /^\s+at /.test(line))
-    .slice(0, 6)
-    .map((line) => line.trim());
 }

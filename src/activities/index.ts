@@ -9,7 +9,7 @@ import { submit } from './submit.ts';
 import type { SubmitInput } from './submit.ts';
 import type { Step } from '../domain/step.ts';
 
-export type { ActivityDeps, ProviderAccess, StepLog } from './deps.ts';
+export type { ActivityDeps, ProviderAccess } from './deps.ts';
 export { createDownloadSlots } from './download-slots.ts';
 export { FixedTextFailures } from './failures.ts';
 

@@ -161,7 +161,8 @@ async function afterRecord(
   }
   return {
     step: 'wait',
-    inMs: recorded.cancelRequested || recorded.terminalHint ? 0 : firstPollMs(loaded.generation.plan, callbacks),
+    inMs:
+      recorded.cancelRequested || recorded.terminalHint ? 0 : firstPollMs(loaded.generation.plan, callbacks),
     deadlineInMs: loaded.generation.deadlineInMs,
     view: viewOf(loaded, { state: 'running', stage: 'waiting', jobId: answer.handle.jobId, problem: null }),
   };

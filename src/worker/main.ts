@@ -1,94 +1,102 @@
 import { Runtime } from '@temporalio/worker';
-import { pino } from 'pino';
 import { createDownloadSlots } from '../activities/index.ts';
 import type { ProviderAccess } from '../activities/index.ts';
-import { loadWorkerConfig } from '../config.ts';
+import { ConfigError, loadWorkerConfig } from '../config.ts';
 import { assertDatabaseUsable, openDb } from '../db/index.ts';
 import { createCallbackUrls } from '../domain/callback-urls.ts';
+import { safeError } from '../domain/safe-error.ts';
+import { createLogger } from '../log.ts';
 import { runSweep } from '../loops/sweep.ts';
 import { createOutboundHttp } from '../net/index.ts';
 import { createProviders } from '../providers/index.ts';
+import { checkKeyring } from '../services/check-keyring.ts';
 import { createStorage } from '../storage/index.ts';
 import { connectTemporal } from '../temporal/client.ts';
 import { ensureRunning } from '../temporal/ensure-running.ts';
 import { createWorkers } from './create-workers.ts';
+import { temporalLogger } from './temporal-logger.ts';
 
 const RETENTION_MS = 30 * 86_400_000;
 const POOL_SIZE = 20;
+const DOWNLOADS = 8;
+const SUBMITS_PER_SECOND = 10;
+const SHUTDOWN_GRACE_MS = 45_000;
 
-const config = loadWorkerConfig(process.env);
-const log = pino({ level: config.logLevel, base: { service: 'worker' } });
-Runtime.install({ shutdownSignals: [] });
+/** Runs the worker until it is asked to stop. @throws with what to do when it cannot start. */
+async function main(): Promise<void> {
+  const config = loadWorkerConfig(process.env);
+  const log = createLogger(config.logLevel, 'worker');
+  Runtime.install({ shutdownSignals: [], logger: temporalLogger(log) });
 
-const db = openDb(config.databaseUrl, { poolSize: POOL_SIZE });
-await assertDatabaseUsable(db);
-const http = createOutboundHttp({ allow: config.netAllow });
-const storage = createStorage(config.storageUrl);
-await storage.check();
+  const db = openDb(config.databaseUrl, { poolSize: POOL_SIZE });
+  await assertDatabaseUsable(db);
+  await checkKeyring({ db, keyring: config.keyring });
+  const storage = createStorage(config.storageUrl);
+  await storage.check();
+  const http = createOutboundHttp({ allow: config.netAllow });
 
-const credential = { name: 'default', apiKey: config.providers.infro.apiKey ?? '' };
-const adapters = createProviders({
-  http,
-  infro: config.providers.infro.apiKey === null ? undefined : { baseUrl: config.providers.infro.baseUrl },
-});
-const providers = new Map<string, ProviderAccess>(
-  [...adapters].map(([name, provider]) => [
-    name,
-    {
-      provider,
-      current: credential,
-      credential: (wanted) => (wanted === credential.name ? credential : undefined),
+  const { apiKey, baseUrl } = config.providers.infro;
+  const credential = { name: 'default', apiKey: apiKey ?? '' };
+  const adapters = createProviders({ http, infro: apiKey === null ? undefined : { baseUrl } });
+  const providers = new Map<string, ProviderAccess>(
+    [...adapters].map(([name, provider]) => [
+      name,
+      {
+        provider,
+        current: credential,
+        credential: (wanted) => (wanted === credential.name ? credential : undefined),
+      },
+    ]),
+  );
+
+  const temporal = connectTemporal();
+  const onDegraded = (problem: string) => log.error({ problem }, 'run "darkroom migrate"');
+  const { workers, close } = await createWorkers({
+    deps: {
+      db,
+      providers,
+      http,
+      storage,
+      slots: createDownloadSlots(DOWNLOADS),
+      callbacks: createCallbackUrls(config.keyring, config.publicUrl),
+      retentionMs: RETENTION_MS,
+      log,
+      random: Math.random,
     },
-  ]),
-);
-
-const temporal = connectTemporal();
-const { workers, close } = await createWorkers({
-  deps: {
-    db,
-    providers,
-    http,
-    storage,
-    slots: createDownloadSlots(8),
-    callbacks: createCallbackUrls(config.keyring, config.publicUrl),
-    retentionMs: RETENTION_MS,
-    log,
-    random: Math.random,
-  },
-  submitsPerSecond: 10,
-  shutdownGraceMs: 45_000,
-});
-
-const stop = new AbortController();
-const sweep = runSweep(
-  {
-    db,
-    ensure: (facts, reason) =>
-      ensureRunning(
-        {
-          client: temporal.client,
-          onDegraded: (problem) => log.error({ problem }, 'run "darkroom migrate"'),
-        },
-        facts,
-        reason,
-      ),
-    onProblem: (problem, error, generation) =>
-      log.warn({ problem, generation, error: (error as Error).name }, 'sweep'),
-  },
-  stop.signal,
-);
-
-for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  process.once(signal, () => {
-    log.info({ signal }, 'stopping: running steps finish first');
-    stop.abort();
-    for (const worker of workers) worker.shutdown();
+    submitsPerSecond: SUBMITS_PER_SECOND,
+    shutdownGraceMs: SHUTDOWN_GRACE_MS,
   });
+
+  const stop = new AbortController();
+  const sweep = runSweep(
+    {
+      db,
+      ensure: (facts, reason) => ensureRunning({ client: temporal.client, onDegraded }, facts, reason),
+      onProblem: (problem, error, generation) =>
+        log.warn({ problem, generation, error: safeError(error) }, 'sweep'),
+    },
+    stop.signal,
+  );
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.once(signal, () => {
+      log.info({ signal }, 'stopping: running steps finish first');
+      stop.abort();
+      for (const worker of workers) worker.shutdown();
+    });
+  }
+
+  log.info({ queues: workers.map(({ options }) => options.taskQueue) }, 'worker ready');
+  try {
+    await Promise.all(workers.map((worker) => worker.run()));
+  } finally {
+    stop.abort();
+    await sweep;
+    await Promise.allSettled([close(), temporal.close(), http.close(), db.close()]);
+  }
+  log.info('worker stopped');
 }
 
-log.info({ queues: workers.map(({ options }) => options.taskQueue) }, 'worker ready');
-await Promise.all(workers.map((worker) => worker.run()));
-stop.abort();
-await sweep;
-await Promise.allSettled([close(), temporal.close(), http.close(), db.close()]);
-log.info('worker stopped');
+await main().catch((error: unknown) => {
+  process.stderr.write(`The worker cannot run: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exit(error instanceof ConfigError ? 78 : 1);
+});

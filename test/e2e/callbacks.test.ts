@@ -2,7 +2,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../simulators/control.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
-import { ask, expectInvariants, expectPromise, get, until, untilEnd, uniquePrompt } from '../support/generations.ts';
+import {
+  ask,
+  expectInvariants,
+  expectPromise,
+  get,
+  until,
+  untilEnd,
+  uniquePrompt,
+} from '../support/generations.ts';
 import { historyOf } from '../support/history.ts';
 
 let room: Darkroom;
@@ -15,7 +23,8 @@ async function jobOf(prompt: string): Promise<string> {
   return eventually(async () => (await room.sim.journal(prompt)).jobs[0]?.id, 20_000);
 }
 
-const inbox = (id: string) => room.db.prisma.callback.findMany({ where: { submission: { generationId: id } } });
+const inbox = (id: string) =>
+  room.db.prisma.callback.findMany({ where: { submission: { generationId: id } } });
 
 describe('a callback', () => {
   it('WHI-14 before the submit answer: kept, then the job is settled once', async () => {
@@ -32,7 +41,12 @@ describe('a callback', () => {
     await room.sim.fault(prompt, { kind: 'slow_submit', ms: 1_500 }, { kind: 'no_callbacks' });
     const asked = await ask(room, 'by-callback', prompt);
     const job = await jobOf(prompt);
-    await room.sim.post('callback', { job_id: job, url: `${room.apiUrl}/callbacks/infro`, type: 'job.succeeded', event_id: `evt_${job}` });
+    await room.sim.post('callback', {
+      job_id: job,
+      url: `${room.apiUrl}/callbacks/infro`,
+      type: 'job.succeeded',
+      event_id: `evt_${job}`,
+    });
     const [waiting] = await room.db.prisma.callback.findMany({ where: { providerJobId: job } });
     expect(waiting?.submissionId).toBeNull();
     await untilEnd(room, asked.id, 15_000);
@@ -53,9 +67,13 @@ describe('a callback', () => {
     await room.sim.fault(prompt, { kind: 'callback_twice' });
     const asked = await ask(room, 'by-callback', prompt);
     await untilEnd(room, asked.id);
-    await eventually(async () => ((await room.sim.journal(prompt)).jobs[0]?.callbacks.length === 2 ? true : undefined));
+    await eventually(async () =>
+      (await room.sim.journal(prompt)).jobs[0]?.callbacks.length === 2 ? true : undefined,
+    );
     await expectPromise(room, asked, { state: 'succeeded', jobs: 1 });
-    expect((await room.sim.journal(prompt)).jobs[0]?.callbacks.map(({ answer }) => answer)).toEqual([200, 200]);
+    expect((await room.sim.journal(prompt)).jobs[0]?.callbacks.map(({ answer }) => answer)).toEqual([
+      200, 200,
+    ]);
     expect((await inbox(asked.id)).length).toBe(1);
   });
 
@@ -66,9 +84,15 @@ describe('a callback', () => {
     const job = await jobOf(prompt);
     await until(room, asked.id, ({ stage }) => stage === 'waiting');
     const sent = Array.from({ length: 20 }, (_, i) =>
-      room.sim.post<{ answers: unknown[] }>('callback', { job_id: job, type: 'job.succeeded', event_id: `evt_${job}_${i}` }),
+      room.sim.post<{ answers: unknown[] }>('callback', {
+        job_id: job,
+        type: 'job.succeeded',
+        event_id: `evt_${job}_${i}`,
+      }),
     );
-    expect((await Promise.all(sent)).flatMap(({ answers }) => answers)).toEqual(Array.from({ length: 20 }, () => 200));
+    expect((await Promise.all(sent)).flatMap(({ answers }) => answers)).toEqual(
+      Array.from({ length: 20 }, () => 200),
+    );
     await untilEnd(room, asked.id);
     await expectPromise(room, asked, { state: 'succeeded', jobs: 1 });
     const events = await historyOf(room, asked.id);
@@ -92,7 +116,10 @@ describe('a callback', () => {
     const prompt = uniquePrompt('forged');
     await room.sim.fault(prompt, { kind: 'callback_forged' }, { kind: 'render_ms', ms: 1_500 });
     const asked = await ask(room, 'by-callback', prompt);
-    const forged = await eventually(async () => (await room.sim.journal(prompt)).jobs[0]?.callbacks.find(({ forged }) => forged), 20_000);
+    const forged = await eventually(
+      async () => (await room.sim.journal(prompt)).jobs[0]?.callbacks.find(({ forged }) => forged),
+      20_000,
+    );
     expect(forged.answer).toBe(401);
     expect((await inbox(asked.id)).length).toBe(0);
     await untilEnd(room, asked.id);
@@ -115,7 +142,10 @@ describe('a callback', () => {
 
   it('with a token that was made up: 401 without a row', async () => {
     const body = JSON.stringify({ id: 'evt_1', type: 'job.succeeded', created_at: 1, data: { id: 'job_1' } });
-    const answer = await fetch(`${room.apiUrl}/callbacks/infro/sub_01m8m4zrb8f67bj6v28s9ycs18_1.${'A'.repeat(43)}`, { method: 'POST', body });
+    const answer = await fetch(
+      `${room.apiUrl}/callbacks/infro/sub_01m8m4zrb8f67bj6v28s9ycs18_1.${'A'.repeat(43)}`,
+      { method: 'POST', body },
+    );
     expect(answer.status).toBe(401);
     await expectInvariants(room);
   });

@@ -3,6 +3,7 @@ import { eventually } from '../simulators/control.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
 import { ask, call, expectPromise, get, until, untilEnd, uniquePrompt } from '../support/generations.ts';
+import { recordHistory } from '../support/history.ts';
 
 let room: Darkroom;
 beforeAll(async () => {
@@ -17,11 +18,17 @@ describe('cancel while', () => {
     const prompt = uniquePrompt('queued');
     await room.sim.fault(prompt, { kind: 'status_429', retry_after: 2 });
     const asked = await ask(room, 'by-callback', prompt);
-    await eventually(async () => ((await room.sim.journal(prompt)).requests.length > 0 ? true : undefined), 20_000);
+    await eventually(
+      async () => ((await room.sim.journal(prompt)).requests.length > 0 ? true : undefined),
+      20_000,
+    );
     await until(room, asked.id, ({ stage }) => stage === 'queued');
     const answer = await cancel(asked.id);
     expect(answer.status).toBe(200);
-    expect(answer.body).toMatchObject({ state: 'cancelled', cancellation: { requested_by: 'tenant', outcome: 'confirmed' } });
+    expect(answer.body).toMatchObject({
+      state: 'cancelled',
+      cancellation: { requested_by: 'tenant', outcome: 'confirmed' },
+    });
     await expectPromise(room, asked, { state: 'cancelled', jobs: 0 });
     await untilClosed(asked.id);
   });
@@ -40,7 +47,11 @@ describe('cancel while', () => {
 
   it('the submission is unknown: recorded; the job is found, then cancelled', async () => {
     const prompt = uniquePrompt('unknown');
-    await room.sim.fault(prompt, { kind: 'answer_lost_then_ok', times: 1 }, { kind: 'render_ms', ms: 20_000 });
+    await room.sim.fault(
+      prompt,
+      { kind: 'answer_lost_then_ok', times: 1 },
+      { kind: 'render_ms', ms: 20_000 },
+    );
     const asked = await ask(room, 'by-callback', prompt);
     await until(room, asked.id, ({ stage }) => stage === 'submission_unknown' || stage === 'waiting');
     expect((await cancel(asked.id)).status).toBe(202);
@@ -59,6 +70,7 @@ describe('cancel while', () => {
     await untilEnd(room, asked.id);
     const generation = await expectPromise(room, asked, { state: 'cancelled', jobs: 1 });
     expect(generation.cancellation).toMatchObject({ requested_by: 'tenant', outcome: 'accepted_may_bill' });
+    await recordHistory(room, asked.id, 'cancel');
   });
 
   it('waiting, but it had finished: too late, delivered and captured', async () => {
@@ -119,6 +131,7 @@ describe('Cancel in the Temporal UI', () => {
     expect(generation.cancellation?.requested_by).toBe('operator');
     await untilClosed(asked.id);
     expect((await room.client.workflow.getHandle(asked.id).describe()).status.name).toBe('COMPLETED');
+    await recordHistory(room, asked.id, 'ui-cancel');
   });
 
   it('while the submit is under way: the POST is not cut', async () => {

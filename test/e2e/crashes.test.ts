@@ -12,7 +12,10 @@ beforeAll(async () => {
 afterAll(() => room?.stop());
 
 /** Runs `scenario` on a worker that kills itself there, then goes on with a healthy one; both end with the test. */
-async function crashing(crashAt: string, scenario: (crashed: Promise<unknown>, next: () => Promise<Child>) => Promise<void>): Promise<void> {
+async function crashing(
+  crashAt: string,
+  scenario: (crashed: Promise<unknown>, next: () => Promise<Child>) => Promise<void>,
+): Promise<void> {
   const worker = await room.startWorker(crashAt);
   const healthy: Child[] = [];
   try {
@@ -67,7 +70,10 @@ describe('worker killed (-9)', () => {
     await room.sim.fault(prompt, { kind: 'slow_submit', ms: 1_500 });
     const first = await room.startWorker();
     const asked = await ask(room, 'by-callback', prompt);
-    await eventually(async () => ((await room.sim.journal(prompt)).jobs.length > 0 ? true : undefined), 20_000);
+    await eventually(
+      async () => ((await room.sim.journal(prompt)).jobs.length > 0 ? true : undefined),
+      20_000,
+    );
     const end = await first.stop(60_000, 'SIGTERM');
     expect(end).toEqual({ code: 0, signal: null });
     const row = await room.db.prisma.submission.findFirstOrThrow({ where: { generationId: asked.id } });

@@ -38,21 +38,26 @@ describe('Reset', () => {
     }
     await expectPromise(room, asked, { state: 'succeeded', jobs: 1 });
     expect(await get(room, asked.id)).toEqual(before);
-    expect((await room.sim.journal(asked.prompt)).requests.filter(({ method }) => method === 'POST').length).toBe(1);
+    expect(
+      (await room.sim.journal(asked.prompt)).requests.filter(({ method }) => method === 'POST').length,
+    ).toBe(1);
   });
 });
 
 describe('Terminate', () => {
-  it.each(['waiting', 'storing'] as const)('while %s: the next wake or sweep starts a run that goes on', async (stage) => {
-    const prompt = uniquePrompt(`terminate ${stage}`);
-    if (stage === 'storing') await room.sim.fault(prompt, { kind: 'link_slow', ms: 200, times: 1 });
-    else await room.sim.fault(prompt, { kind: 'render_ms', ms: 2_000 });
-    const asked = await ask(room, 'by-callback', prompt);
-    await until(room, asked.id, (generation) => generation.stage === stage);
-    await room.client.workflow.getHandle(asked.id).terminate('test');
-    await untilEnd(room, asked.id, 60_000);
-    await expectPromise(room, asked, { state: 'succeeded', jobs: 1 });
-  });
+  it.each(['waiting', 'storing'] as const)(
+    'while %s: the next wake or sweep starts a run that goes on',
+    async (stage) => {
+      const prompt = uniquePrompt(`terminate ${stage}`);
+      if (stage === 'storing') await room.sim.fault(prompt, { kind: 'link_slow', ms: 200, times: 1 });
+      else await room.sim.fault(prompt, { kind: 'render_ms', ms: 2_000 });
+      const asked = await ask(room, 'by-callback', prompt);
+      await until(room, asked.id, (generation) => generation.stage === stage);
+      await room.client.workflow.getHandle(asked.id).terminate('test');
+      await untilEnd(room, asked.id, 60_000);
+      await expectPromise(room, asked, { state: 'succeeded', jobs: 1 });
+    },
+  );
 
   it('E4: a cancel after it is still obeyed', async () => {
     const prompt = uniquePrompt('terminate, then cancel');

@@ -3,7 +3,7 @@ import { eventually } from '../simulators/control.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
 import { ask, call, expectPromise, get, until, untilEnd, uniquePrompt } from '../support/generations.ts';
-import { historyOf, billedActions } from '../support/history.ts';
+import { billedActions, historyOf, recordHistory } from '../support/history.ts';
 
 let room: Darkroom;
 beforeAll(async () => {
@@ -16,11 +16,18 @@ describe('one generation', () => {
     const asked = await ask(room, 'by-callback', uniquePrompt('rain'));
     await untilEnd(room, asked.id);
     const generation = await expectPromise(room, asked, { state: 'succeeded', jobs: 1 });
-    expect(generation).toMatchObject({ stage: 'done', delivery: 'stored', progress: 1, error: null, cancellation: null });
+    expect(generation).toMatchObject({
+      stage: 'done',
+      delivery: 'stored',
+      progress: 1,
+      error: null,
+      cancellation: null,
+    });
     expect(await finishedBy(asked.id)).toBe('callback');
     const events = await historyOf(room, asked.id);
     expect(events.length).toBeLessThanOrEqual(30);
     expect(billedActions(events)).toBeLessThanOrEqual(8);
+    await recordHistory(room, asked.id, 'callback');
   });
 
   it('finished by polling: at most 40 events, however often it polled', async () => {
@@ -33,6 +40,7 @@ describe('one generation', () => {
     const [submission] = await room.db.prisma.submission.findMany({ where: { generationId: asked.id } });
     expect(submission?.observeCount).toBeGreaterThanOrEqual(4);
     expect((await historyOf(room, asked.id)).length).toBeLessThanOrEqual(40);
+    await recordHistory(room, asked.id, 'poll');
   });
 
   it('a callback that interrupts polling: still at most 40 events', async () => {
@@ -71,7 +79,9 @@ describe('one generation', () => {
     await untilEnd(room, asked.id);
     await expectPromise(room, asked, { state: 'succeeded', jobs: 1 });
     const { requests } = await room.sim.journal(prompt);
-    const keys = requests.filter(({ method }) => method === 'POST').map(({ idempotency_key }) => idempotency_key);
+    const keys = requests
+      .filter(({ method }) => method === 'POST')
+      .map(({ idempotency_key }) => idempotency_key);
     expect(keys.length).toBe(3);
     expect(new Set(keys).size).toBe(1);
   });
@@ -96,6 +106,7 @@ describe('submit answered by', () => {
       await expectPromise(room, asked, { state: 'succeeded', jobs: 1 });
       const submissions = await room.db.prisma.submission.findMany({ where: { generationId: asked.id } });
       expect(submissions.length).toBe(1);
+      if (kind === 'reset_after_accept') await recordHistory(room, asked.id, 'unknown');
     },
   );
 
@@ -109,18 +120,31 @@ describe('submit answered by', () => {
 
   it('a refusal: failed, released, no job', async () => {
     const prompt = uniquePrompt('refused');
-    await room.sim.fault(prompt, { kind: 'refuse', status: 400, type: 'invalid_request_error', code: 'invalid_prompt' });
+    await room.sim.fault(prompt, {
+      kind: 'refuse',
+      status: 400,
+      type: 'invalid_request_error',
+      code: 'invalid_prompt',
+    });
     const asked = await ask(room, 'by-callback', prompt);
     await untilEnd(room, asked.id);
-    expect((await expectPromise(room, asked, { state: 'failed', jobs: 0 })).error?.code).toBe('invalid_input');
+    expect((await expectPromise(room, asked, { state: 'failed', jobs: 0 })).error?.code).toBe(
+      'invalid_input',
+    );
   });
 
   it('a documented 4xx after an ambiguous try: unknown stays unknown, until the deadline', async () => {
     const prompt = uniquePrompt('4xx after unknown');
-    await room.sim.fault(prompt, { kind: 'reset_before_accept', times: 1 }, { kind: 'refuse', status: 400, type: 'invalid_request_error', code: 'invalid_prompt' });
+    await room.sim.fault(
+      prompt,
+      { kind: 'reset_before_accept', times: 1 },
+      { kind: 'refuse', status: 400, type: 'invalid_request_error', code: 'invalid_prompt' },
+    );
     const asked = await ask(room, 'short-deadline', prompt);
     await untilEnd(room, asked.id);
-    expect((await expectPromise(room, asked, { state: 'expired', jobs: 0 })).error?.code).toBe('submission_unresolved');
+    expect((await expectPromise(room, asked, { state: 'expired', jobs: 0 })).error?.code).toBe(
+      'submission_unresolved',
+    );
   });
 });
 
@@ -130,9 +154,14 @@ describe('deadline', () => {
     await room.sim.fault(prompt, { kind: 'stuck' }, { kind: 'no_callbacks' });
     const asked = await ask(room, 'short-deadline', prompt);
     const generation = await untilEnd(room, asked.id);
-    expect((await expectPromise(room, asked, { state: 'expired', jobs: 1 })).error?.code).toBe('deadline_exceeded');
-    expect(Date.parse(generation.completed_at ?? '')).toBeGreaterThanOrEqual(Date.parse(generation.deadline_at));
+    expect((await expectPromise(room, asked, { state: 'expired', jobs: 1 })).error?.code).toBe(
+      'deadline_exceeded',
+    );
+    expect(Date.parse(generation.completed_at ?? '')).toBeGreaterThanOrEqual(
+      Date.parse(generation.deadline_at),
+    );
     expect((await room.sim.journal(prompt)).jobs[0]?.cancels).toBe(1);
+    await recordHistory(room, asked.id, 'deadline');
   });
 
   it('a success first seen in the answer to the cancel at the deadline counts', async () => {
@@ -173,7 +202,11 @@ describe('outputs', () => {
     const asked = await ask(room, 'by-callback', prompt);
     await until(room, asked.id, ({ stage }) => stage === 'storing');
     const [job] = (await room.sim.journal(prompt)).jobs;
-    await room.sim.post('callback', { job_id: job?.id, event_id: `evt_${crypto.randomUUID()}`, type: 'job.succeeded' });
+    await room.sim.post('callback', {
+      job_id: job?.id,
+      event_id: `evt_${crypto.randomUUID()}`,
+      type: 'job.succeeded',
+    });
     await untilEnd(room, asked.id);
     await expectPromise(room, asked, { state: 'succeeded', jobs: 1 });
     expect((await room.sim.journal(prompt)).jobs[0]?.downloads).toBeLessThanOrEqual(3);
@@ -195,6 +228,7 @@ describe('needs_operator', () => {
     await untilEnd(room, asked.id);
     const generation = await get(room, asked.id);
     expect(generation).toMatchObject({ state: 'expired', credits: { held: 0, captured: 0, released: 40 } });
+    await recordHistory(room, asked.id, 'parked');
   });
 });
 
@@ -205,7 +239,9 @@ describe('the history', () => {
     const asked = await ask(room, 'by-callback', prompt, { metadata: { note: 'CANARY-METADATA' } });
     await untilEnd(room, asked.id);
     const text = JSON.stringify(await historyOf(room, asked.id));
-    const decoded = [...text.matchAll(/"data":"([A-Za-z0-9+/=]+)"/g)].map(([, data]) => Buffer.from(data ?? '', 'base64').toString());
+    const decoded = [...text.matchAll(/"data":"([A-Za-z0-9+/=]+)"/g)].map(([, data]) =>
+      Buffer.from(data ?? '', 'base64').toString(),
+    );
     const all = [text, ...decoded].join('\n');
     for (const secret of ['CANARY', 'http://', 'https://', 'sim-key', 'whsec', room.key, '/callbacks/']) {
       expect(all).not.toContain(secret);

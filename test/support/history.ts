@@ -1,3 +1,7 @@
+import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { fileURLToPath } from 'node:url';
 import type { Darkroom } from './darkroom.ts';
 
 /** One history event as Temporal returns it; only what tests look at is typed. */
@@ -23,4 +27,15 @@ export function billedActions(events: readonly HistoryEvent[]): number {
   ];
   return events.filter((event) => billed.some((name) => event[name] !== undefined && event[name] !== null))
     .length;
+}
+
+/** With RECORD_HISTORIES set, keeps this run's history for the replay tests. */
+export async function recordHistory(room: Darkroom, generationId: string, scenario: string): Promise<void> {
+  if (process.env['RECORD_HISTORIES'] === undefined) return;
+  const show = ['workflow', 'show', '--workflow-id', generationId, '--output', 'json'];
+  const address = ['--address', room.temporal.address];
+  const { stdout } = await promisify(execFile)(room.temporal.binary, [...show, ...address], { maxBuffer: 16_777_216 });
+  const history: unknown = JSON.parse(stdout);
+  const file = fileURLToPath(new URL(`../histories/${scenario}.json`, import.meta.url));
+  await writeFile(file, `${JSON.stringify({ workflowId: generationId, history }, null, 1)}\n`);
 }

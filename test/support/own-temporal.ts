@@ -5,6 +5,8 @@ import type { Temporal } from '../../src/dev/temporal.ts';
 
 /** A Temporal server that a test may kill, wipe and start again at the same address. */
 export interface OwnTemporal {
+  /** The Temporal CLI that it runs. */
+  readonly binary: string;
   readonly address: string;
   readonly uiUrl: string;
   kill(): Promise<void>;
@@ -21,6 +23,7 @@ export async function startOwnTemporal(dataDir: string): Promise<OwnTemporal> {
   const { address, uiUrl } = server;
   const port = Number(address.split(':')[1]);
   return {
+    binary,
     address,
     uiUrl,
     async kill() {
@@ -31,7 +34,8 @@ export async function startOwnTemporal(dataDir: string): Promise<OwnTemporal> {
     wipe: () => rm(dataDir, { recursive: true, force: true }),
     async start() {
       server = await startTemporal({ binary, dataDir, port });
-      if (server.address !== address) throw new Error(`Temporal came back at ${server.address}, not at ${address}`);
+      if (server.address !== address)
+        throw new Error(`Temporal came back at ${server.address}, not at ${address}`);
     },
     stop: () => server.stop(),
   };
