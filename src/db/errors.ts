@@ -1,29 +1,35 @@
 const UNAVAILABLE_PRISMA = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028']);
-/** Connection trouble, shutdown, too many connections, lock and statement timeouts, deadlocks, disk full. */
-const UNAVAILABLE_SQLSTATE = /^(08|53|57P|40|55P03|57014|25006)/;
+/** What the driver adapter calls connection trouble (@prisma/driver-adapter-utils, MappedError). */
+const UNAVAILABLE_KINDS = new Set([
+  'DatabaseNotReachable',
+  'ConnectionClosed',
+  'SocketTimeout',
+  'TooManyConnections',
+  'TransactionWriteConflict',
+]);
+/** Connection trouble, shutdown, too many connections, lock and statement timeouts, deadlocks, disk full, read-only. */
+const UNAVAILABLE_SQLSTATE = /^(08...|53...|57P..|57014|40...|55P03|25006)$/;
 const UNAVAILABLE_TEXT =
-  /ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|Connection terminated|timeout exceeded when trying to connect|Server has closed the connection|DatabaseNotReachable|SocketTimeout|ConnectionClosed/i;
+  /ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|Connection terminated|timeout exceeded when trying to connect/;
 
-/** The chain of causes of an error, outermost first, bounded. */
-function causes(error: unknown): unknown[] {
-  const chain: unknown[] = [];
-  for (let at: unknown = error; at !== undefined && at !== null && chain.length < 8;) {
-    chain.push(at);
-    at = (at as { cause?: unknown }).cause;
-  }
-  return chain;
+interface Layer {
+  readonly code?: unknown;
+  readonly kind?: unknown;
+  readonly message?: unknown;
+  readonly originalCode?: unknown;
+  readonly cause?: unknown;
+  readonly meta?: { readonly driverAdapterError?: unknown };
 }
 
-function sqlState(value: unknown): string | undefined {
-  const found = value as {
-    code?: unknown;
-    meta?: { code?: unknown; driverAdapterError?: unknown };
-    originalCode?: unknown;
-  };
-  for (const code of [found.meta?.code, found.originalCode, found.code]) {
-    if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) return code;
+/** The error and what it wraps, outermost first, bounded: Prisma keeps the driver's error in `meta`. */
+function layers(error: unknown): Layer[] {
+  const chain: Layer[] = [];
+  for (let at: unknown = error; typeof at === 'object' && at !== null && chain.length < 8;) {
+    const layer = at as Layer;
+    chain.push(layer);
+    at = layer.cause ?? layer.meta?.driverAdapterError;
   }
-  return undefined;
+  return chain;
 }
 
 /**
@@ -31,11 +37,12 @@ function sqlState(value: unknown): string | undefined {
  * (every function adopts what stands). False for a refused fact or a defect.
  */
 export function isDatabaseUnavailable(error: unknown): boolean {
-  return causes(error).some((cause) => {
-    const { code, message } = cause as { code?: unknown; message?: unknown };
-    if (typeof code === 'string' && UNAVAILABLE_PRISMA.has(code)) return true;
-    const state = sqlState(cause);
-    if (state !== undefined && UNAVAILABLE_SQLSTATE.test(state)) return true;
+  return layers(error).some(({ code, kind, originalCode, message }) => {
+    if (typeof kind === 'string' && UNAVAILABLE_KINDS.has(kind)) return true;
+    for (const value of [code, originalCode]) {
+      if (typeof value !== 'string') continue;
+      if (UNAVAILABLE_PRISMA.has(value) || UNAVAILABLE_SQLSTATE.test(value)) return true;
+    }
     return typeof message === 'string' && UNAVAILABLE_TEXT.test(message);
   });
 }

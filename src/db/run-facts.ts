@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { timingsSchema } from '../domain/catalogue.ts';
+import type { Db } from './client.ts';
 
 /** All that is needed to start or wake a run: ids and frozen timings, nothing of the tenant's content. */
 export const runFactsSchema = z.object({
@@ -11,3 +12,14 @@ export const runFactsSchema = z.object({
   timings: timingsSchema,
 });
 export type RunFacts = z.infer<typeof runFactsSchema>;
+
+/** What a run of this generation is started with, and whether it has ended; null when there is none. */
+export async function findRunFacts(
+  db: Db,
+  generationId: string,
+): Promise<{ run: RunFacts; ended: boolean } | null> {
+  const rows = await db.prisma.$queryRaw<{ run: unknown; ended: boolean }[]>`
+    SELECT run_facts(g) AS run, g.completed_at IS NOT NULL AS ended FROM generation g WHERE g.id = ${generationId}`;
+  const row = rows[0];
+  return row === undefined ? null : { run: runFactsSchema.parse(row.run), ended: row.ended };
+}

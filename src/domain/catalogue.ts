@@ -36,7 +36,6 @@ const routeSchema = z.strictObject({
   /** false = this route is polled only, whatever the provider offers. */
   callbacks: z.boolean().default(true),
 });
-export type Route = z.infer<typeof routeSchema>;
 
 /** One model of the catalogue. Credits are whole numbers; limits bound what a tenant may send. */
 export const modelSchema = z.strictObject({

@@ -41,7 +41,6 @@ export const SUBMISSION_STATES = [
   'refused',
   'abandoned',
 ] as const;
-export type SubmissionState = (typeof SUBMISSION_STATES)[number];
 
 /** @returns true when the state can never change again. */
 export function isTerminal(state: State): state is TerminalState {

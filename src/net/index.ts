@@ -6,7 +6,7 @@ import type { OutboundHttp } from './types.ts';
 
 export { isPublicAddress } from './addresses.ts';
 export { type AllowEntry, assertProductionSafe, parseAllow } from './allow.ts';
-export { checkUrl, type CheckedUrl, type UrlProblem } from './url.ts';
+export { checkUrl } from './url.ts';
 export type * from './types.ts';
 
 export interface OutboundOptions {

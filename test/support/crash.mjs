@@ -5,7 +5,7 @@ import pg from 'pg';
 
 const [when, name] = (process.env['CRASH_AT'] ?? '').split(':');
 const marker = process.env['CRASH_MARKER'];
-const query = pg.Client.prototype.query;
+const query = Reflect.get(pg.Client.prototype, 'query');
 
 function die() {
   writeFileSync(marker, '');

@@ -1,0 +1,66 @@
+import express, { type Express, type NextFunction, type Request, type Response } from 'express';
+import type { Logger } from 'pino';
+import { docsPage } from './docs-page.ts';
+import { errorHandler } from './errors.ts';
+import { mountRoutes } from './mount.ts';
+import { openApiDocument } from './openapi.ts';
+import { Problem } from './problems.ts';
+import { newRequestFacts, requestFacts, setRequestFacts } from './request-facts.ts';
+import type { ApiContext } from './route.ts';
+import { ROUTES } from './routes/index.ts';
+
+export type AppDependencies = Omit<ApiContext, 'documentJson' | 'docsPage'> & { readonly logger: Logger };
+
+/** Builds the API; it never listens. Everything it needs comes in, so that tests can run several side by side. */
+export function createApp(deps: AppDependencies): Express {
+  const { logger, ...rest } = deps;
+  const document = openApiDocument(ROUTES, deps.catalogue);
+  const ctx: ApiContext = { ...rest, documentJson: JSON.stringify(document), docsPage: docsPage(document) };
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.enable('case sensitive routing');
+  app.enable('strict routing');
+  app.set('query parser', 'simple');
+  app.use(observeRequests(logger), setSecurityHeaders);
+  mountRoutes(app, ROUTES, ctx);
+  app.use(() => {
+    throw new Problem('not_found', 'Check the path; /docs lists every route.');
+  });
+  app.use(errorHandler(logger));
+  return app;
+}
+
+/** One wide line a request, written when it is over; 499 = the client left before the answer. */
+function observeRequests(logger: Logger) {
+  return (request: Request, response: Response, next: NextFunction): void => {
+    setRequestFacts(response, newRequestFacts(request.headers['x-request-id']));
+    const facts = requestFacts(response);
+    response.setHeader('X-Request-Id', facts.requestId);
+    response.on('close', () => {
+      logger.info(
+        {
+          request_id: facts.requestId,
+          method: request.method,
+          route: facts.route,
+          status: response.writableFinished ? response.statusCode : 499,
+          ms: Math.round(performance.now() - facts.startedMs),
+          tenant: facts.tenantId,
+          problem: facts.problem,
+        },
+        'request',
+      );
+    });
+    next();
+  };
+}
+
+function setSecurityHeaders(_request: Request, response: Response, next: NextFunction): void {
+  response.setHeader('X-Content-Type-Options', 'nosniff');
+  response.setHeader('X-Frame-Options', 'DENY');
+  response.setHeader('Referrer-Policy', 'no-referrer');
+  response.setHeader('Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'");
+  response.setHeader('Cross-Origin-Resource-Policy', 'same-origin');
+  response.setHeader('Cache-Control', 'no-store');
+  next();
+}

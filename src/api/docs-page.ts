@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto';
+import { operationSection, schemaSections } from './docs-operation.ts';
+import { html, joined, type Html } from './html.ts';
+import type { ApiDocument } from './openapi.ts';
+import { PROBLEMS } from './problems.ts';
+
+const STYLE = `
+:root{color-scheme:light dark;--line:#8884;--soft:#8881}
+body{font:16px/1.55 system-ui,sans-serif;margin:0 auto;max-width:60rem;padding:1.5rem}
+h1,h2,h3{line-height:1.25}h2{margin-top:3rem;border-bottom:1px solid var(--line)}
+section{margin:2rem 0;padding:1rem 1.25rem;border:1px solid var(--line);border-radius:8px}
+section>h3{margin-top:0}
+code,pre{font:14px/1.5 ui-monospace,monospace}
+pre{background:var(--soft);padding:.75rem;border-radius:6px;overflow:auto}
+pre.copy{user-select:all}
+table{border-collapse:collapse;width:100%;font-size:15px}
+th,td{text-align:left;vertical-align:top;padding:.35rem .6rem;border-bottom:1px solid var(--line)}
+nav ul{columns:2;padding-left:1.2rem}
+.method{font-weight:700;text-transform:uppercase}.auth{opacity:.75}
+summary{cursor:pointer}
+@media(max-width:40rem){nav ul{columns:1}}
+`;
+
+const METHODS = ['get', 'post', 'delete'] as const;
+
+/** One self-contained page of the document: no script, no outside file; the policy allows its own style only. */
+export function docsPage(document: ApiDocument): {
+  readonly html: string;
+  readonly contentSecurityPolicy: string;
+} {
+  const operations = Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
+    METHODS.flatMap((method) => {
+      const operation = item?.[method];
+      return operation === undefined ? [] : [{ path, method, operation }];
+    }),
+  );
+  const tags = (document.tags ?? []).map((tag) => tag.name);
+  const page = html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>${document.info.title} API</title>
+        ${{ raw: `<style>${STYLE}</style>` }}
+      </head>
+      <body>
+        <h1>${document.info.title} API ${document.info.version}</h1>
+        <p>${document.info.description ?? ''}</p>
+        <p>
+          Machine-readable: <a href="/openapi.json">/openapi.json</a>. Click a command to select all of it;
+          set <code>DARKROOM_KEY</code> to your API key and <code>DARKROOM_URL</code> to this address first.
+        </p>
+        <nav>
+          <ul>
+            ${joined(
+              operations.map(
+                ({ path, method, operation }) =>
+                  html`<li>
+                    <a href="#${operation.operationId ?? ''}"
+                      ><code><span class="method">${method}</span> ${path}</code></a
+                    >
+                  </li>`,
+              ),
+            )}
+            <li><a href="#problems">Problems</a></li>
+          </ul>
+        </nav>
+        ${joined(
+          tags.map(
+            (tag) =>
+              html`<h2>${tag}</h2>
+                ${joined(
+                  operations
+                    .filter(({ operation }) => operation.tags?.includes(tag))
+                    .map((each) => operationSection(each)),
+                )}`,
+          ),
+        )}
+        <h2>Schemas</h2>
+        ${schemaSections(document.components?.schemas ?? {})} ${problemTable()}
+      </body>
+    </html>`;
+  const styleHash = createHash('sha256').update(STYLE).digest('base64');
+  return {
+    html: page.raw,
+    contentSecurityPolicy: `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  };
+}
+
+function problemTable(): Html {
+  return html`<h2 id="problems">Problems</h2>
+    <p>
+      Every error is <code>application/problem+json</code> (RFC 9457) with one of these codes;
+      <code>detail</code> says what to do.
+    </p>
+    <table>
+      <thead>
+        <tr>
+          <th>code</th>
+          <th>status</th>
+          <th>title</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${joined(
+          Object.entries(PROBLEMS).map(
+            ([code, { status, title }]) =>
+              html`<tr id="problem-${code}">
+                <td><code>${code}</code></td>
+                <td>${String(status)}</td>
+                <td>${title}</td>
+              </tr>`,
+          ),
+        )}
+      </tbody>
+    </table>`;
+}

@@ -1,0 +1,58 @@
+import type { NextFunction, Request, Response } from 'express';
+import type { Logger } from 'pino';
+import { safeError } from '../domain/safe-error.ts';
+import { isTemporaryFailure } from '../services/failures.ts';
+import { Problem, PROBLEMS, problemDocument } from './problems.ts';
+import { requestFacts } from './request-facts.ts';
+
+const DATABASE_RETRY_SECONDS = 2;
+
+/** Any thrown value as a problem; what is not ours becomes 503 (database away) or 500, without its text. */
+export function toProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  // The router decodes path parameters and throws a 400 for a broken percent-encoding.
+  if (error instanceof URIError) {
+    return new Problem('malformed_url', 'Correct the percent-encoding of the path.');
+  }
+  if (isTemporaryFailure(error)) {
+    return new Problem(
+      'database_unavailable',
+      'Nothing was changed, or the same Idempotency-Key will show it. Send the same request again.',
+      { headers: { 'Retry-After': String(DATABASE_RETRY_SECONDS) } },
+    );
+  }
+  return new Problem(
+    'internal_error',
+    'Send the same request again; if it stays, give the request id in "instance" to your operator.',
+  );
+}
+
+/** Writes a problem document, or cuts the connection when the answer has already begun. */
+export function sendProblem(response: Response, problem: Problem): void {
+  const facts = requestFacts(response);
+  facts.problem = problem.code;
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  response.statusCode = PROBLEMS[problem.code].status;
+  for (const [name, value] of Object.entries(problem.options.headers ?? {})) response.setHeader(name, value);
+  response.setHeader('Content-Type', 'application/problem+json');
+  response.setHeader('Cache-Control', 'no-store');
+  response.end(problemDocument(problem, facts.requestId));
+}
+
+/** Express's last stop. It needs all four parameters to be recognised. */
+export function errorHandler(logger: Logger) {
+  return (error: unknown, _request: Request, response: Response, _next: NextFunction): void => {
+    const problem = toProblem(error);
+    if (problem.code === 'internal_error' || problem.code === 'database_unavailable') {
+      const { requestId, route } = requestFacts(response);
+      logger.error(
+        { request_id: requestId, route, problem: problem.code, error: safeError(error) },
+        'request failed',
+      );
+    }
+    sendProblem(response, problem);
+  };
+}

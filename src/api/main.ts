@@ -1,0 +1,152 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { ConfigError, loadApiConfig } from '../config.ts';
+import { assertDatabaseUsable, openDb } from '../db/index.ts';
+import { safeError } from '../domain/safe-error.ts';
+import { createLogger } from '../log.ts';
+import { runSweep } from '../loops/sweep.ts';
+import { createOutboundHttp } from '../net/index.ts';
+import { createProviders } from '../providers/index.ts';
+import { createWaiters } from '../services/await-generation.ts';
+import { checkKeyring } from '../services/check-keyring.ts';
+import { createReadiness } from '../services/check-readiness.ts';
+import type { CallbackProvider } from '../services/context.ts';
+import { createStorage } from '../storage/index.ts';
+import { connectTemporal } from '../temporal/client.ts';
+import { assertPollers, assertSearchAttributes } from '../temporal/checks.ts';
+import { ensureRunning } from '../temporal/ensure-running.ts';
+import { createStarter } from '../temporal/starter.ts';
+import { createApp } from './app.ts';
+import { closeServer, createApiServer, listen } from './server.ts';
+
+const POOL_SIZE = 20;
+const MAX_WAITERS = 64;
+/** How long readiness fails before connections are refused, so that a load balancer has moved on. */
+const DRAIN_NOTICE_MS = 3_000;
+const DRAIN_LIMIT_MS = 20_000;
+
+const config = readConfig();
+const logger = createLogger(config.logLevel, 'api');
+const draining = new AbortController();
+const stop = new AbortController();
+
+const db = openDb(config.databaseUrl, { poolSize: POOL_SIZE });
+const storage = createStorage(config.storageUrl);
+const temporal = connectTemporal();
+const http = createOutboundHttp({ allow: config.netAllow });
+const temporalDeps = {
+  client: temporal.client,
+  onDegraded: (problem: string) =>
+    logger.error({ problem }, 'search attributes are missing: run "darkroom migrate"'),
+};
+const starter = createStarter((run, reason) => ensureRunning(temporalDeps, run, reason), {
+  concurrency: 32,
+  limit: 10_000,
+  onFailure: (error) => logger.warn({ error: safeError(error) }, 'a run was not started; the sweep will'),
+});
+const adapters = createProviders({ http, infro: { baseUrl: config.providers.infro.baseUrl } });
+const providers = new Map<string, CallbackProvider>(
+  [...adapters].map(([name, provider]) => [
+    name,
+    { provider, credentialName: 'default', webhookSecrets: config.providers.infro.webhookSecrets },
+  ]),
+);
+const readiness = createReadiness(
+  [
+    {
+      name: 'database',
+      required: true,
+      check: () => assertDatabaseUsable(db),
+      advice:
+        'PostgreSQL does not answer or is not migrated: check DATABASE_URL, run "npx darkroom migrate".',
+    },
+    {
+      name: 'temporal',
+      required: false,
+      check: () =>
+        temporal.client.withDeadline(Date.now() + 2_000, () =>
+          temporal.client.workflowService.getSystemInfo({}),
+        ),
+      advice:
+        'Temporal does not answer: check TEMPORAL_ADDRESS. Generations are still taken and start when it is back.',
+    },
+    {
+      name: 'search_attributes',
+      required: false,
+      check: () => assertSearchAttributes(temporal.client),
+      advice: 'Temporal lacks the search attributes: run "npx darkroom migrate".',
+    },
+    {
+      name: 'workers',
+      required: false,
+      check: () => assertPollers(temporal.client, [...adapters.keys()]),
+      advice: 'A task queue has no worker: start "node dist/worker/main.js".',
+    },
+    {
+      name: 'keyring',
+      required: true,
+      check: () => checkKeyring({ db, keyring: config.keyring }),
+      advice:
+        'A key under which jobs still expect callbacks left KEYRING: put it back behind the current one.',
+    },
+    {
+      name: 'storage',
+      required: true,
+      check: () => storage.check(),
+      advice: 'The output storage can not be written: check STORAGE_URL.',
+    },
+  ],
+  (name, error) => logger.warn({ check: name, error: safeError(error) }, 'not ready'),
+);
+
+const app = createApp({
+  db,
+  catalogue: config.catalogue,
+  keyring: config.keyring,
+  providers,
+  starter,
+  nowMs: Date.now,
+  waiters: createWaiters(MAX_WAITERS),
+  readiness,
+  draining: draining.signal,
+  logger,
+});
+const server = createApiServer(app);
+const sweep = runSweep(
+  {
+    db,
+    ensure: (run, reason) => ensureRunning(temporalDeps, run, reason),
+    onProblem: (problem, error, generation) =>
+      logger.warn({ problem, generation, error: safeError(error) }, 'sweep'),
+  },
+  stop.signal,
+);
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  process.once(signal, () => {
+    void shutDown(signal);
+  });
+}
+
+const port = await listen(server, config.port, config.host);
+logger.info({ host: config.host, port }, 'api ready');
+
+async function shutDown(signal: string): Promise<void> {
+  logger.info({ signal }, 'stopping: requests in flight finish first');
+  draining.abort();
+  if (signal === 'SIGTERM') await delay(DRAIN_NOTICE_MS);
+  await closeServer(server, DRAIN_LIMIT_MS);
+  stop.abort();
+  await Promise.allSettled([sweep, starter.drain(5_000)]);
+  await Promise.allSettled([temporal.close(), http.close(), db.close()]);
+  logger.info('api stopped');
+}
+
+function readConfig() {
+  try {
+    return loadApiConfig(process.env);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(78);
+  }
+}

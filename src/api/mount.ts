@@ -1,0 +1,70 @@
+import type { Express, Request, Response } from 'express';
+import { authenticateTenant } from './auth.ts';
+import { Problem } from './problems.ts';
+import { requestFacts } from './request-facts.ts';
+import { isTenantRoute, type ApiContext, type Call, type Reply, type Route } from './route.ts';
+
+/** `/v1/generations/{id}` as Express spells it. */
+function expressPath(path: string): string {
+  return path.replace(/\{(\w+)\}/g, ':$1');
+}
+
+/** Methods that a path answers, as `Allow` lists them; HEAD comes with GET. */
+function allowedMethods(routes: readonly Route[]): string {
+  return routes
+    .flatMap((route) => (route.method === 'get' ? ['GET', 'HEAD'] : [route.method.toUpperCase()]))
+    .join(', ');
+}
+
+/** Mounts every route; another method on a known path is 405, whoever asks. */
+export function mountRoutes(app: Express, routes: readonly Route[], ctx: ApiContext): void {
+  for (const path of new Set(routes.map((route) => route.path))) {
+    const methods = routes.filter((route) => route.path === path);
+    const mounted = app.route(expressPath(path));
+    for (const route of methods) mounted[route.method](handler(route, ctx));
+    mounted.all(() => {
+      const allow = allowedMethods(methods);
+      throw new Problem('method_not_allowed', `Use one of: ${allow}.`, { headers: { Allow: allow } });
+    });
+  }
+}
+
+function handler(route: Route, ctx: ApiContext) {
+  const answer = isTenantRoute(route) ? tenantHandler(route, ctx) : openHandler(route, ctx);
+  return async (request: Request, response: Response): Promise<void> => {
+    requestFacts(response).route = route.path;
+    const gone = new AbortController();
+    response.on('close', () => gone.abort());
+    const call: Call = {
+      request,
+      params: request.params as Record<string, string>,
+      query: request.query as Call['query'],
+      signal: gone.signal,
+    };
+    const reply = await answer(call, response);
+    // A connection that stays open would hold up the stop of the process.
+    if (ctx.draining.aborted && !response.headersSent) response.setHeader('Connection', 'close');
+    send(response, reply);
+  };
+}
+
+function openHandler(route: Extract<Route, { auth: 'none' | 'callback' }>, ctx: ApiContext) {
+  return route.handle(ctx);
+}
+
+function tenantHandler(route: Exclude<Route, { auth: 'none' | 'callback' }>, ctx: ApiContext) {
+  const handle = route.handle(ctx);
+  return async (call: Call, response: Response): Promise<Reply> => {
+    const tenantId = await authenticateTenant(ctx, call.request, route.auth);
+    requestFacts(response).tenantId = tenantId;
+    return handle({ ...call, tenantId });
+  };
+}
+
+function send(response: Response, reply: Reply): void {
+  if (response.destroyed) return;
+  response.statusCode = reply.status;
+  for (const [name, value] of Object.entries(reply.headers ?? {})) response.setHeader(name, value);
+  if (reply.contentType !== undefined) response.setHeader('Content-Type', reply.contentType);
+  response.end(reply.body);
+}

@@ -1,0 +1,83 @@
+/** Every problem that the API can answer: its status and constant title (RFC 9457). Codes are stable. */
+export const PROBLEMS = {
+  malformed_url: { status: 400, title: 'The URL could not be read' },
+  invalid_request: { status: 400, title: 'The request has invalid fields' },
+  invalid_query: { status: 400, title: 'The query has invalid parameters' },
+  invalid_cursor: { status: 400, title: 'The cursor is not one of ours' },
+  unknown_model: { status: 400, title: 'There is no such model' },
+  unknown_account: { status: 400, title: 'There is no such account' },
+  idempotency_key_missing: { status: 400, title: 'The Idempotency-Key header is missing' },
+  idempotency_key_invalid: { status: 400, title: 'The Idempotency-Key header is invalid' },
+  empty_body: { status: 400, title: 'The body is empty' },
+  incomplete_body: { status: 400, title: 'The body ended too early' },
+  invalid_utf8: { status: 400, title: 'The body is not valid UTF-8' },
+  byte_order_mark: { status: 400, title: 'The body begins with a byte order mark' },
+  malformed_json: { status: 400, title: 'The body is not valid JSON' },
+  trailing_data: { status: 400, title: 'There is data after the JSON value' },
+  too_deep: { status: 400, title: 'The JSON is nested too deeply' },
+  duplicate_key: { status: 400, title: 'The JSON names a key twice' },
+  forbidden_key: { status: 400, title: 'The JSON has a key that is not allowed' },
+  forbidden_character: { status: 400, title: 'The JSON has a NUL character' },
+  lone_surrogate: { status: 400, title: 'The JSON has half a character' },
+  unsafe_number: { status: 400, title: 'The JSON has a number that would lose digits' },
+  malformed_callback: { status: 400, title: 'The callback could not be read' },
+  api_key_missing: { status: 401, title: 'An API key is needed' },
+  api_key_invalid: { status: 401, title: 'The API key is not valid' },
+  callback_unverified: { status: 401, title: 'The callback could not be verified' },
+  insufficient_credits: { status: 402, title: 'There are not enough credits' },
+  scope_missing: { status: 403, title: 'The API key lacks a scope' },
+  not_found: { status: 404, title: 'There is no such route' },
+  generation_not_found: { status: 404, title: 'There is no such generation' },
+  account_not_found: { status: 404, title: 'There is no such account' },
+  method_not_allowed: { status: 405, title: 'The method is not allowed here' },
+  idempotency_key_in_progress: { status: 409, title: 'The same request is in progress' },
+  price_changed: { status: 409, title: 'The price is above max_credits' },
+  already_terminal: { status: 409, title: 'The generation has already ended' },
+  body_too_large: { status: 413, title: 'The body is too large' },
+  unsupported_media_type: { status: 415, title: 'The media type is not supported' },
+  unsupported_content_encoding: { status: 415, title: 'The content encoding is not supported' },
+  idempotency_key_reuse: { status: 422, title: 'The key was used for another request' },
+  internal_error: { status: 500, title: 'Something went wrong on our side' },
+  database_unavailable: { status: 503, title: 'The database is not reachable' },
+  callbacks_not_configured: { status: 503, title: 'Callbacks of this provider are not configured' },
+  not_ready: { status: 503, title: 'The service is not ready' },
+} as const satisfies Record<string, { readonly status: number; readonly title: string }>;
+
+export type ProblemCode = keyof typeof PROBLEMS;
+
+export interface ProblemOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly errors?: readonly { readonly path: string; readonly message: string }[];
+  /** Further members of the document, like `required` for credits. */
+  readonly extensions?: Readonly<Record<string, number | string>>;
+}
+
+/** A problem on its way to the one place that answers it. `detail` is shown: safe words and what to do next. */
+export class Problem extends Error {
+  override readonly name = 'Problem';
+  readonly code: ProblemCode;
+  readonly detail: string;
+  readonly options: ProblemOptions;
+  constructor(code: ProblemCode, detail: string, options: ProblemOptions = {}) {
+    super(code);
+    this.code = code;
+    this.detail = detail;
+    this.options = options;
+  }
+}
+
+/** The JSON text of a problem document; `instance` is the request id. */
+export function problemDocument(problem: Problem, requestId: string): string {
+  const { status, title } = PROBLEMS[problem.code];
+  const { errors, extensions } = problem.options;
+  return JSON.stringify({
+    type: `/docs#problem-${problem.code}`,
+    title,
+    status,
+    code: problem.code,
+    detail: problem.detail,
+    instance: requestId,
+    ...extensions,
+    ...(errors === undefined ? {} : { errors }),
+  });
+}

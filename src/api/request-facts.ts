@@ -1,0 +1,37 @@
+import { randomBytes } from 'node:crypto';
+import type { Response } from 'express';
+
+/** What is known of a request for its log line and its answer; nothing of its content. */
+export interface RequestFacts {
+  readonly requestId: string;
+  readonly startedMs: number;
+  /** The path template, never the path: callback paths hold a token. */
+  route: string | null;
+  tenantId: string | null;
+  /** Code of the problem that was answered. */
+  problem: string | null;
+}
+
+const SAFE_REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
+
+/** Takes the caller's X-Request-Id when it is short and harmless, else makes one. */
+export function newRequestFacts(callersId: string | string[] | undefined): RequestFacts {
+  const requestId =
+    typeof callersId === 'string' && SAFE_REQUEST_ID.test(callersId)
+      ? callersId
+      : `req_${randomBytes(12).toString('base64url')}`;
+  return { requestId, startedMs: performance.now(), route: null, tenantId: null, problem: null };
+}
+
+const facts = new WeakMap<Response, RequestFacts>();
+
+export function setRequestFacts(response: Response, value: RequestFacts): void {
+  facts.set(response, value);
+}
+
+/** The facts of a response that went through the app's first middleware. */
+export function requestFacts(response: Response): RequestFacts {
+  const found = facts.get(response);
+  if (found === undefined) throw new Error('the request did not pass the first middleware');
+  return found;
+}

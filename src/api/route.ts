@@ -1,0 +1,75 @@
+import type { IncomingMessage } from 'node:http';
+import type { ParsedUrlQuery } from 'node:querystring';
+import type { ZodOpenApiOperationObject } from 'zod-openapi';
+import type { Scope } from '../domain/api-key.ts';
+import type { Catalogue } from '../domain/catalogue.ts';
+import type { Readiness } from '../services/check-readiness.ts';
+import type { ServiceContext } from '../services/context.ts';
+import type { Waiters } from '../services/await-generation.ts';
+import type { ProblemCode } from './problems.ts';
+
+/** What routes are built over: the services' context and what only the API has. */
+export interface ApiContext extends ServiceContext {
+  readonly waiters: Waiters;
+  readonly readiness: () => Promise<Readiness>;
+  /** Aborted when the process begins to stop: readiness fails and waits end. */
+  readonly draining: AbortSignal;
+  /** The API document as JSON text, and as a page with the hash of its style. */
+  readonly documentJson: string;
+  readonly docsPage: { readonly html: string; readonly contentSecurityPolicy: string };
+}
+
+/** One request, reduced to what a handler needs. */
+export interface Call {
+  readonly request: IncomingMessage;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: ParsedUrlQuery;
+  /** Aborted when the answer is over or the client is gone. */
+  readonly signal: AbortSignal;
+}
+
+export interface TenantCall extends Call {
+  readonly tenantId: string;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly contentType?: string;
+  readonly body?: string;
+}
+
+/** The document of a route without its problems, which are listed as codes. */
+export type Operation = Omit<ZodOpenApiOperationObject, 'security'>;
+
+interface RouteBase {
+  readonly method: 'get' | 'post' | 'delete';
+  /** As OpenAPI spells it: `/v1/generations/{id}`. */
+  readonly path: string;
+  /** Problems beyond those that every route, or its authentication, has. */
+  readonly problems: readonly ProblemCode[];
+  readonly describe: (catalogue: Catalogue) => Operation;
+}
+
+/** A route for callers with an API key of this scope. */
+export interface TenantRoute extends RouteBase {
+  readonly auth: Scope;
+  readonly handle: (ctx: ApiContext) => (call: TenantCall) => Promise<Reply>;
+}
+
+/** `none` = for everybody; `callback` = proved by a token or signature, by the handler itself. */
+export interface OpenRoute extends RouteBase {
+  readonly auth: 'none' | 'callback';
+  readonly handle: (ctx: ApiContext) => (call: Call) => Promise<Reply>;
+}
+
+export type Route = TenantRoute | OpenRoute;
+
+export function isTenantRoute(route: Route): route is TenantRoute {
+  return route.auth !== 'none' && route.auth !== 'callback';
+}
+
+/** A JSON answer. */
+export function json(status: number, value: unknown, headers: Readonly<Record<string, string>> = {}): Reply {
+  return { status, headers, contentType: 'application/json', body: JSON.stringify(value) };
+}

@@ -1,0 +1,121 @@
+import { anyRequestSchema } from '../../../domain/generation-request.ts';
+import { generationPath, generationSchema } from '../../../domain/generation-view.ts';
+import { createGeneration, type CreateGenerationOutcome } from '../../../services/create-generation.ts';
+import { idempotencyKey, idempotencyKeyHeader } from '../../idempotency.ts';
+import { LOCATION, REPLAYED, RETRY_AFTER } from '../../headers.ts';
+import { Problem } from '../../problems.ts';
+import type { ApiContext, Reply, TenantRoute } from '../../route.ts';
+import { JSON_PROBLEMS, readJsonObject } from '../../strict-json.ts';
+
+/** Seconds after which a first look may be worth it. */
+const FIRST_LOOK_SECONDS = 2;
+
+export const createGenerationRoute: TenantRoute = {
+  method: 'post',
+  path: '/v1/generations',
+  auth: 'generations',
+  problems: [
+    'idempotency_key_missing',
+    'idempotency_key_invalid',
+    ...JSON_PROBLEMS,
+    'invalid_request',
+    'unknown_model',
+    'unknown_account',
+    'insufficient_credits',
+    'idempotency_key_in_progress',
+    'price_changed',
+    'idempotency_key_reuse',
+  ],
+  describe: (catalogue) => ({
+    operationId: 'createGeneration',
+    summary: 'Create a generation',
+    description:
+      'Holds its price in credits and takes the job; the work goes on in the background. Poll `poll_url` for its state. ' +
+      'A refused call (400, 402, 409 `price_changed`) leaves the Idempotency-Key free.',
+    tags: ['Generations'],
+    requestParams: { header: idempotencyKeyHeader },
+    requestBody: {
+      required: true,
+      content: {
+        'application/json': {
+          schema: anyRequestSchema(catalogue),
+          example: {
+            model: catalogue.models[0]!.id,
+            input: { prompt: 'A lighthouse in a storm, seen from the sea' },
+          },
+        },
+      },
+    },
+    responses: {
+      '202': {
+        description: 'Taken. A replay of the same key gives the very same bytes.',
+        headers: { Location: LOCATION, 'Retry-After': RETRY_AFTER, 'Idempotent-Replayed': REPLAYED },
+        content: { 'application/json': { schema: generationSchema } },
+      },
+    },
+  }),
+  handle: (ctx: ApiContext) => async (call) => {
+    const key = idempotencyKey(call.request);
+    const body = await readJsonObject(call.request);
+    const outcome = await createGeneration(ctx, { tenantId: call.tenantId, idempotencyKey: key, body });
+    return replyTo(outcome);
+  },
+};
+
+function replyTo(outcome: CreateGenerationOutcome): Reply {
+  switch (outcome.outcome) {
+    case 'created':
+    case 'replayed':
+      return {
+        status: 202,
+        headers: {
+          Location: generationPath(outcome.generationId),
+          'Retry-After': String(FIRST_LOOK_SECONDS),
+          ...(outcome.outcome === 'replayed' ? { 'Idempotent-Replayed': 'true' } : {}),
+        },
+        contentType: 'application/json',
+        body: outcome.responseBody,
+      };
+    case 'invalid':
+      throw new Problem('invalid_request', 'Correct the fields listed in "errors".', {
+        errors: outcome.errors,
+      });
+    case 'unknown_model':
+      throw new Problem('unknown_model', 'Use the id of a model that GET /v1/models lists.', {
+        errors: [{ path: '/model', message: 'Not the id of a model.' }],
+      });
+    case 'unknown_account':
+      throw new Problem('unknown_account', 'Grant credits to this account first; a grant creates it.', {
+        errors: [{ path: '/account', message: 'No account of this name.' }],
+      });
+    case 'insufficient_credits':
+      throw new Problem(
+        'insufficient_credits',
+        'Grant credits to the account, then send the same request again.',
+        {
+          extensions: { available: outcome.available, required: outcome.required },
+        },
+      );
+    case 'price_changed':
+      throw new Problem(
+        'price_changed',
+        'Raise max_credits to the price, or leave it out. Nothing was held.',
+        {
+          extensions: { price: outcome.price, max_credits: outcome.maxCredits },
+        },
+      );
+    case 'key_reuse':
+      throw new Problem(
+        'idempotency_key_reuse',
+        'Use a new Idempotency-Key for another request; this one stands for another body.',
+      );
+    case 'in_progress':
+      throw new Problem(
+        'idempotency_key_in_progress',
+        'The first request with this key still runs: send the same request again soon.',
+        {
+          headers: { 'Retry-After': '1' },
+        },
+      );
+  }
+}

@@ -1,0 +1,54 @@
+import { openDb } from '../db/index.ts';
+import type { Db } from '../db/index.ts';
+import { createStorage } from '../storage/index.ts';
+import type { Storage } from '../storage/index.ts';
+import { connectTemporal } from '../temporal/client.ts';
+import type { TemporalDeps } from '../temporal/ensure-running.ts';
+import { toolConfig } from './environment.ts';
+
+/** What a command acts on; everything is opened on first use and closed after the command. */
+export interface CliContext {
+  readonly databaseUrl: string;
+  readonly db: Db;
+  readonly storage: Storage;
+  readonly temporal: TemporalDeps;
+}
+
+/** Runs one command and closes what it opened, also when it fails. */
+export async function withContext<T>(run: (ctx: CliContext) => Promise<T>): Promise<T> {
+  const config = toolConfig();
+  const db = openDb(config.databaseUrl, { poolSize: 2 });
+  const temporal = connectTemporal();
+  const onDegraded = () => process.stderr.write('search attributes are missing: run "darkroom migrate"\n');
+  try {
+    return await run({
+      databaseUrl: config.databaseUrl,
+      db,
+      storage: createStorage(config.storageUrl),
+      temporal: { client: temporal.client, onDegraded },
+    });
+  } finally {
+    await Promise.allSettled([db.close(), temporal.close()]);
+  }
+}
+
+/** A value as people read it, or as one JSON line for programs. */
+export function show(value: unknown, json: boolean, text: () => string): void {
+  process.stdout.write(json ? `${JSON.stringify(value)}\n` : `${text()}\n`);
+}
+
+/** Columns padded to their widest cell. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const widths = rows.reduce<number[]>(
+    (max, row) => row.map((cell, i) => Math.max(max[i] ?? 0, cell.length)),
+    [],
+  );
+  return rows
+    .map((row) =>
+      row
+        .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}

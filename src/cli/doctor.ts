@@ -1,0 +1,29 @@
+import { Command } from 'commander';
+import { runDoctor } from '../services/run-doctor.ts';
+import { show, table, withContext } from './context.ts';
+
+/** `darkroom doctor`: every invariant by name; exit code 1 when one is violated. */
+export function doctorCommand(): Command {
+  return new Command('doctor')
+    .description('check every invariant in one snapshot, and every stored output against its file')
+    .option('--json', 'one JSON object instead of a table')
+    .action(async ({ json = false }: { json?: boolean }) => {
+      const results = await withContext(runDoctor);
+      const violated = results.filter(({ violations }) => violations > 0);
+      show({ ok: violated.length === 0, invariants: results }, json, () =>
+        [
+          table(
+            results.map(({ name, violations, examples }) => [
+              violations === 0 ? 'ok' : `${violations}`,
+              name,
+              examples.join(' '),
+            ]),
+          ),
+          violated.length === 0
+            ? `All ${results.length} invariants hold.`
+            : `${violated.length} of ${results.length} invariants are violated.`,
+        ].join('\n'),
+      );
+      process.exitCode = violated.length === 0 ? 0 : 1;
+    });
+}

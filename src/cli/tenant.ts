@@ -1,0 +1,35 @@
+import { Command } from 'commander';
+import { listTenants } from '../db/index.ts';
+import { createTenant } from '../services/create-tenant.ts';
+import { show, table, withContext } from './context.ts';
+
+interface Json {
+  readonly json?: boolean;
+}
+
+/** `darkroom tenant`: make and list customers. */
+export function tenantCommand(): Command {
+  return new Command('tenant')
+    .description('customers')
+    .addCommand(
+      new Command('create')
+        .description('a new tenant with its default account')
+        .argument('<name>', '1 to 200 characters, shown to operators')
+        .option('--json', 'one JSON object instead of text')
+        .action(async (name: string, { json = false }: Json) => {
+          const tenant = await withContext((ctx) => createTenant(ctx, { name }));
+          show(tenant, json, () => tenant.id);
+        }),
+    )
+    .addCommand(
+      new Command('list')
+        .description('all tenants')
+        .option('--json', 'one JSON array instead of a table')
+        .action(async ({ json = false }: Json) => {
+          const tenants = await withContext(({ db }) => listTenants(db));
+          show(tenants, json, () =>
+            table(tenants.map(({ id, name, createdAt }) => [id, createdAt.toISOString(), name])),
+          );
+        }),
+    );
+}

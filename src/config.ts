@@ -1,0 +1,206 @@
+import { z } from 'zod';
+import type { Catalogue } from './domain/catalogue.ts';
+import { parseKeyring, type Keyring } from './domain/keyring.ts';
+import { assertProductionSafe, parseAllow, type AllowEntry } from './net/allow.ts';
+import { loadCatalogue } from './services/load-catalogue.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Runs a parser that throws with an explanation, as a zod transform. */
+function parsedBy<T>(parse: (text: string) => T) {
+  return (text: string, context: z.RefinementCtx): T => {
+    try {
+      return parse(text);
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: (error as Error).message });
+      return z.NEVER;
+    }
+  };
+}
+
+function urlWith(protocols: readonly string[], advice: string) {
+  return z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), {
+    error: advice,
+    abort: true,
+  });
+}
+
+const origin = urlWith(
+  ['http:', 'https:'],
+  'must be an http(s) URL, for example https://api.example.com',
+).transform((text) => text.replace(/\/+$/, ''));
+const secret = (what: string) =>
+  z.string().refine((text) => text.trim() !== '', `is empty: set ${what}, or remove the variable`);
+const webhookSecrets = z
+  .string()
+  .transform((text) => text.split(',').map((entry) => entry.trim()))
+  .refine(
+    (list) => list.every((entry) => entry !== ''),
+    'has an empty secret: set the whsec_… value(s), separated by commas',
+  );
+
+const shared = {
+  NODE_ENV: z.string().optional(),
+  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  DATABASE_URL: urlWith(
+    ['postgres:', 'postgresql:'],
+    'must be a PostgreSQL URL: postgresql://user:password@host:5432/database',
+  ),
+  KEYRING: z.string().transform(parsedBy(parseKeyring)),
+  CATALOGUE_FILE: z.string().min(1, 'is empty: name a JSON file, or remove the variable').optional(),
+  STORAGE_URL: urlWith(['file:', 's3:'], 'must be file:<folder> or s3://<bucket>').default(
+    'file:.darkroom/outputs',
+  ),
+  PUBLIC_URL: origin.optional(),
+  NET_ALLOW: z.string().default('').transform(parsedBy(parseAllow)),
+  PROVIDER_INFRO_BASE_URL: origin.default('https://api.infro.io'),
+  PROVIDER_INFRO_API_KEY: secret('the key of your INFRO account').optional(),
+  PROVIDER_INFRO_WEBHOOK_SECRET: webhookSecrets.optional(),
+};
+
+const apiSchema = z.object({
+  ...shared,
+  PORT: z
+    .string()
+    .regex(/^\d{1,5}$/, 'must be a port number from 0 to 65535')
+    .transform(Number)
+    .refine((port) => port <= 65_535, 'must be a port number from 0 to 65535')
+    .default(8080),
+  HOST: z
+    .string()
+    .min(1, 'is empty: name an address to listen on, or remove the variable')
+    .default('127.0.0.1'),
+});
+const workerSchema = z.object(shared);
+
+export interface ProviderConfig {
+  readonly baseUrl: string;
+  readonly apiKey: string | null;
+  /** Any of them verifies; empty = callbacks of this provider are refused. */
+  readonly webhookSecrets: readonly string[];
+}
+
+/** What both processes need. */
+export interface WorkerConfig {
+  readonly production: boolean;
+  readonly logLevel: string;
+  readonly databaseUrl: string;
+  readonly keyring: Keyring;
+  readonly catalogue: Catalogue;
+  readonly storageUrl: string;
+  /** Without a slash at its end; null = no provider can call us, everything is polled. */
+  readonly publicUrl: string | null;
+  readonly netAllow: readonly AllowEntry[];
+  readonly providers: { readonly infro: ProviderConfig };
+}
+
+export interface ApiConfig extends WorkerConfig {
+  readonly port: number;
+  readonly host: string;
+}
+
+/** Every bad variable at once, one a line, with what to do; a value is never part of the text. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly problems: readonly string[];
+  constructor(problems: readonly string[]) {
+    super(`The configuration can't be used:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
+    this.problems = problems;
+  }
+}
+
+const HINTS: Readonly<Record<string, string>> = {
+  DATABASE_URL: 'write postgresql://user:password@host:5432/database',
+  KEYRING: 'write id:base64 of 32 random bytes, for example k1:$(head -c 32 /dev/urandom | base64)',
+};
+
+function problemsOf(error: z.ZodError | undefined, env: Environment): string[] {
+  return (error?.issues ?? []).map((issue) => {
+    const name = String(issue.path[0]);
+    if (env[name] === undefined) return `${name} is not set: ${HINTS[name] ?? issue.message}`;
+    const values = issue.code === 'invalid_value' ? issue.values.map(String).join(', ') : null;
+    return `${name} ${values === null ? issue.message : `must be one of ${values}`}`;
+  });
+}
+
+/** Checks that span several variables; they run on whatever could be read, so that all problems show at once. */
+function crossProblems(env: Environment, catalogue: Catalogue | null): string[] {
+  const problems: string[] = [];
+  const callbacks = catalogue?.models.some((model) =>
+    model.routes.some((route) => route.provider === 'infro' && route.callbacks),
+  );
+  if (env['PROVIDER_INFRO_API_KEY'] && env['PROVIDER_INFRO_WEBHOOK_SECRET'] === undefined && callbacks) {
+    problems.push(
+      'PROVIDER_INFRO_WEBHOOK_SECRET is not set, so no callback of INFRO could be verified: ' +
+        'set it, or set "callbacks": false on every infro route in CATALOGUE_FILE',
+    );
+  }
+  if (env['NODE_ENV'] !== 'production') return problems;
+  try {
+    assertProductionSafe(parseAllow(env['NET_ALLOW'] ?? ''));
+  } catch (error) {
+    problems.push((error as Error).message);
+  }
+  return problems;
+}
+
+function load<T extends z.infer<typeof workerSchema>>(
+  schema: z.ZodType<T>,
+  env: Environment,
+): { values: T; common: WorkerConfig } {
+  const parsed = schema.safeParse(env);
+  const loaded = loadCatalogue(env['CATALOGUE_FILE'] || undefined);
+  const catalogue = 'catalogue' in loaded ? loaded.catalogue : null;
+  const problems = [
+    ...problemsOf(parsed.error, env),
+    ...('problems' in loaded ? loaded.problems.map((problem) => `CATALOGUE_FILE ${problem}`) : []),
+    ...crossProblems(env, catalogue),
+  ];
+  if (!parsed.success || catalogue === null || problems.length > 0)
+    throw new ConfigError([...new Set(problems)]);
+  const values = parsed.data;
+  const common: WorkerConfig = {
+    production: values.NODE_ENV === 'production',
+    logLevel: values.LOG_LEVEL,
+    databaseUrl: values.DATABASE_URL,
+    keyring: values.KEYRING,
+    catalogue,
+    storageUrl: values.STORAGE_URL,
+    publicUrl: values.PUBLIC_URL ?? null,
+    netAllow: values.NET_ALLOW,
+    providers: {
+      infro: {
+        baseUrl: values.PROVIDER_INFRO_BASE_URL,
+        apiKey: values.PROVIDER_INFRO_API_KEY ?? null,
+        webhookSecrets: values.PROVIDER_INFRO_WEBHOOK_SECRET ?? [],
+      },
+    },
+  };
+  return { values, common };
+}
+
+/** @throws ConfigError with every problem at once. TEMPORAL_* is read by @temporalio/envconfig. */
+export function loadApiConfig(env: Environment): ApiConfig {
+  const { values, common } = load(apiSchema, env);
+  return { ...common, port: values.PORT, host: values.HOST };
+}
+
+/** @throws ConfigError with every problem at once. TEMPORAL_* is read by @temporalio/envconfig. */
+export function loadWorkerConfig(env: Environment): WorkerConfig {
+  return load(workerSchema, env).common;
+}
+
+/** What the command line tools need of the same variables. */
+export interface ToolConfig {
+  readonly databaseUrl: string;
+  readonly storageUrl: string;
+}
+
+/** @throws ConfigError with every problem at once. */
+export function loadToolConfig(env: Environment): ToolConfig {
+  const parsed = z
+    .object({ DATABASE_URL: shared.DATABASE_URL, STORAGE_URL: shared.STORAGE_URL })
+    .safeParse(env);
+  if (!parsed.success) throw new ConfigError(problemsOf(parsed.error, env));
+  return { databaseUrl: parsed.data.DATABASE_URL, storageUrl: parsed.data.STORAGE_URL };
+}

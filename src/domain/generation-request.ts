@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import type { Catalogue, Model } from './catalogue.ts';
+
+/** Text without NUL, which PostgreSQL can't store. The strict JSON reader refuses it before with its own code. */
+const WITHOUT_NUL = /^[^\0]*$/u;
+
+/** An account is a balance inside a tenant, usually one of its own users. */
+export const accountSchema = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._:@|-]{0,127}$/,
+    'Use 1 to 128 letters, digits or . _ : @ | - and begin with a letter or digit.',
+  )
+  .meta({
+    description: 'The credit account that pays; the tenant’s own name for one of its users.',
+    example: 'default',
+  });
+
+export const metadataSchema = z
+  .record(
+    z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, 'Use 1 to 64 letters, digits or _ . - as a key.'),
+    z.string().max(500).regex(WITHOUT_NUL),
+  )
+  .refine((metadata) => Object.keys(metadata).length <= 50, 'Use at most 50 keys.')
+  .meta({
+    description: 'Your own labels: at most 50 keys, text values of at most 500 characters.',
+    maxProperties: 50,
+    example: { order: 'A-1' },
+  });
+
+/** Unicode code points, as JSON Schema counts `maxLength`. */
+function countCharacters(text: string): number {
+  return text.replace(/[\ud800-\udbff][\udc00-\udfff]/g, '.').length;
+}
+
+/** The input that one model takes; unknown fields are refused. Characters are Unicode code points. */
+export function inputSchema(model: Model) {
+  const { promptCharacters, durationSeconds } = model.limits;
+  return z.strictObject({
+    prompt: z
+      .string()
+      .regex(/^[^\0]*\S[^\0]*$/u, 'Write what the video shall show; white space alone is not a prompt.')
+      .refine(
+        (text) => countCharacters(text) <= promptCharacters,
+        `Use at most ${promptCharacters} characters.`,
+      )
+      .meta({
+        description: 'What the video shall show.',
+        minLength: 1,
+        maxLength: promptCharacters,
+        example: 'A lighthouse in a storm, seen from the sea',
+      }),
+    duration_seconds: z
+      .int()
+      .min(durationSeconds.min)
+      .max(durationSeconds.max)
+      .default(durationSeconds.default)
+      .meta({
+        description: 'Length of the video; the price is per second.',
+        example: durationSeconds.default,
+      }),
+  });
+}
+
+/** The body of `POST /v1/generations` for one model of the catalogue. */
+export function requestSchema(model: Model) {
+  return z.strictObject({
+    model: z.literal(model.id),
+    input: inputSchema(model),
+    account: accountSchema.default('default'),
+    deadline_seconds: z
+      .int()
+      .min(1)
+      .max(model.deadlineSeconds.max)
+      .default(model.deadlineSeconds.default)
+      .meta({
+        description: 'Seconds after which an unfinished generation expires and its credits are released.',
+      }),
+    max_credits: z.int().min(0).max(Number.MAX_SAFE_INTEGER).optional().meta({
+      description: 'The most that you will pay: a higher price answers 409 `price_changed`, nothing is held.',
+    }),
+    metadata: metadataSchema.default({}),
+  });
+}
+export type GenerationRequest = z.infer<ReturnType<typeof requestSchema>>;
+
+/** The body as the API document shows it: one shape per model. */
+export function anyRequestSchema(catalogue: Catalogue) {
+  const [first, ...others] = catalogue.models.map(requestSchema);
+  return z.discriminatedUnion('model', [first!, ...others]);
+}

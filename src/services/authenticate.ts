@@ -1,0 +1,37 @@
+import { findApiKey } from '../db/index.ts';
+import { apiKeyMatches, parseApiKey, type Scope } from '../domain/api-key.ts';
+import type { ServiceContext } from './context.ts';
+
+/** Who calls: one key of one tenant (null = an operator's key). */
+export interface Principal {
+  readonly keyId: string;
+  readonly tenantId: string | null;
+  readonly scopes: readonly string[];
+}
+
+export type Authentication =
+  | { readonly outcome: 'authenticated'; readonly principal: Principal }
+  | { readonly outcome: 'missing' | 'invalid' | 'forbidden' };
+
+/**
+ * Reads the `Authorization` header lines. Anything that can't be a key of ours is refused without the database;
+ * wrong, revoked and unknown keys are one outcome.
+ */
+export async function authenticate(
+  ctx: Pick<ServiceContext, 'db'>,
+  input: { readonly authorization: readonly string[]; readonly scope: Scope },
+): Promise<Authentication> {
+  const [header] = input.authorization;
+  if (header === undefined) return { outcome: 'missing' };
+  if (input.authorization.length > 1) return { outcome: 'invalid' };
+  const text = /^Bearer +(\S{1,128})$/i.exec(header)?.[1];
+  const presented = text === undefined ? null : parseApiKey(text);
+  if (presented === null) return { outcome: 'invalid' };
+  const stored = await findApiKey(ctx.db, presented.id);
+  if (stored === null || !apiKeyMatches(presented, stored.secretSha256)) return { outcome: 'invalid' };
+  if (!stored.scopes.includes(input.scope)) return { outcome: 'forbidden' };
+  return {
+    outcome: 'authenticated',
+    principal: { keyId: stored.id, tenantId: stored.tenantId, scopes: stored.scopes },
+  };
+}

@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto';
+import { recordCallback } from '../db/index.ts';
+import { verifyCallbackToken } from '../domain/keyring.ts';
+import type { CallbackVerdict } from '../domain/provider.ts';
+import type { CallbackProvider, ServiceContext } from './context.ts';
+
+export interface ReceiveCallbackInput {
+  readonly provider: string;
+  /** From the path; null on the account-level route, which is for signing providers only. */
+  readonly token: string | null;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly rawBody: Uint8Array;
+}
+
+export type ReceiveCallbackOutcome =
+  | { readonly outcome: 'taken'; readonly record: string }
+  /** Verified, but about no job: nothing to keep. */
+  | { readonly outcome: 'ignored' }
+  | { readonly outcome: 'unknown_provider' | 'not_configured' | 'unverified' | 'malformed' };
+
+type Accepted = Extract<CallbackVerdict, { readonly ok: true }>;
+
+const MAX_TEXT = 255;
+
+/** Token, signature, row, commit, then the wake. Nothing is read or written before both proofs hold. */
+export async function receiveCallback(
+  ctx: ServiceContext,
+  input: ReceiveCallbackInput,
+): Promise<ReceiveCallbackOutcome> {
+  const configured = ctx.providers.get(input.provider);
+  if (configured === undefined || configured.provider.capabilities.callbacks === 'none') {
+    return { outcome: 'unknown_provider' };
+  }
+  const signs = configured.provider.capabilities.callbacks === 'signed';
+  if (input.token === null && !signs) return { outcome: 'unknown_provider' };
+  if (signs && configured.webhookSecrets.length === 0) return { outcome: 'not_configured' };
+  const submissionId = input.token === null ? null : verifyCallbackToken(ctx.keyring, input.token);
+  if (input.token !== null && submissionId === null) return { outcome: 'unverified' };
+  const verdict = configured.provider.verifyCallback(
+    input.headers,
+    input.rawBody,
+    configured.webhookSecrets,
+    ctx.nowMs(),
+  );
+  if (!verdict.ok) return { outcome: verdict.reason };
+  if (!isStorable(verdict)) return { outcome: 'malformed' };
+  if (submissionId === null && verdict.jobId === null) return { outcome: 'ignored' };
+  return record(ctx, configured, submissionId, verdict, input.rawBody);
+}
+
+async function record(
+  ctx: ServiceContext,
+  { provider, credentialName }: CallbackProvider,
+  submissionId: string | null,
+  verdict: Accepted,
+  rawBody: Uint8Array,
+): Promise<ReceiveCallbackOutcome> {
+  const eventKey =
+    verdict.eventId === null
+      ? `sha256:${createHash('sha256').update(rawBody).digest('hex')}`
+      : `event:${verdict.eventId}`;
+  const recorded = await recordCallback(
+    ctx.db,
+    {
+      provider: provider.name,
+      credential: credentialName,
+      submissionId,
+      jobId: verdict.jobId,
+      eventKey,
+      type: verdict.type,
+      terminal: verdict.terminal,
+      progress: verdict.progress,
+    },
+    rawBody,
+  );
+  if (recorded.wake && recorded.run !== null) ctx.starter.enqueue(recorded.run, 'callback');
+  return { outcome: 'taken', record: recorded.outcome };
+}
+
+/** What PostgreSQL can keep: no NUL, no lone surrogate, no endless text; a progress from 0 to 1. */
+function isStorable(verdict: Accepted): boolean {
+  const texts = [verdict.jobId, verdict.eventId, verdict.type].filter((text) => text !== null);
+  const { progress } = verdict;
+  return (
+    texts.every((text) => text !== '' && text.length <= MAX_TEXT && !/[\0\ud800-\udfff]/u.test(text)) &&
+    (progress === null || (progress >= 0 && progress <= 1))
+  );
+}

@@ -1,0 +1,112 @@
+import { createApp, type AppDependencies } from '../../src/api/app.ts';
+import { createLogger } from '../../src/log.ts';
+import { closeServer, createApiServer, listen } from '../../src/api/server.ts';
+import type { Db, RunFacts } from '../../src/db/index.ts';
+import { makeApiKey, type Scope } from '../../src/domain/api-key.ts';
+import { DEFAULT_CATALOGUE } from '../../src/domain/catalogue.ts';
+import { parseKeyring, type Keyring } from '../../src/domain/keyring.ts';
+import { createOutboundHttp } from '../../src/net/index.ts';
+import { createProviders } from '../../src/providers/index.ts';
+import { createWaiters } from '../../src/services/await-generation.ts';
+import { createReadiness } from '../../src/services/check-readiness.ts';
+
+export const WEBHOOK_SECRET = 'whsec_testsecrettestsecrettestsecret';
+
+export function testKeyring(id = 'k1', byte = 1): Keyring {
+  return parseKeyring(`${id}:${Buffer.alloc(32, byte).toString('base64')}`);
+}
+
+/** The real INFRO adapter, which is never called out of the process by these tests. */
+export function infroOnly(webhookSecrets: readonly string[]): AppDependencies['providers'] {
+  const http = createOutboundHttp({ allow: [] });
+  const adapters = createProviders({ http, infro: { baseUrl: 'https://api.infro.io' } });
+  return new Map(
+    [...adapters].map(([name, provider]) => [name, { provider, credentialName: 'default', webhookSecrets }]),
+  );
+}
+
+export interface TestApi {
+  readonly url: string;
+  /** Every log line so far. */
+  readonly logs: string[];
+  /** What the API asked to be started or woken. */
+  readonly woken: { readonly run: RunFacts; readonly reason: string }[];
+  readonly drain: () => void;
+  close(): Promise<void>;
+}
+
+/** The whole API over real HTTP on a free port, on the given database. */
+export async function startApi(db: Db, overrides: Partial<AppDependencies> = {}): Promise<TestApi> {
+  const logs: string[] = [];
+  const woken: TestApi['woken'] = [];
+  const draining = new AbortController();
+  const app = createApp({
+    db,
+    catalogue: DEFAULT_CATALOGUE,
+    keyring: testKeyring(),
+    providers: infroOnly([WEBHOOK_SECRET]),
+    starter: {
+      enqueue(run, reason) {
+        woken.push({ run, reason });
+        return true;
+      },
+    },
+    nowMs: Date.now,
+    waiters: createWaiters(8),
+    readiness: createReadiness([], () => {}),
+    draining: draining.signal,
+    logger: createLogger('info', 'api', { write: (line: string) => logs.push(line) }),
+    ...overrides,
+  });
+  const server = createApiServer(app);
+  const port = await listen(server, 0, '127.0.0.1');
+  return {
+    url: `http://127.0.0.1:${port}`,
+    logs,
+    woken,
+    drain: () => draining.abort(),
+    close: () => closeServer(server, 100),
+  };
+}
+
+export interface StubDb {
+  readonly db: Db;
+  readonly apiKey: string;
+  /** Names of the SQL functions that were called. */
+  readonly calls: string[];
+  /** Number of plain reads, those of API keys included. */
+  reads: number;
+}
+
+/** A database that knows one API key and answers everything else with `fail`; for what must not reach a database. */
+export function stubDb(
+  options: {
+    readonly scopes?: readonly Scope[];
+    readonly fail?: Error;
+    readonly tenantId?: string | null;
+  } = {},
+): StubDb {
+  const key = makeApiKey();
+  const { scopes = ['generations'], fail = new Error('stub'), tenantId = 'ten_stub' } = options;
+  const calls: string[] = [];
+  const refuse = async () => {
+    throw fail;
+  };
+  const stub: StubDb = { db: undefined as unknown as Db, apiKey: key.text, calls, reads: 0 };
+  const prisma = {
+    async $queryRaw() {
+      stub.reads += 1;
+      return [{ id: key.id, tenantId, secretSha256: key.sha256, scopes }];
+    },
+    generation: { findFirst: refuse, findMany: refuse },
+  };
+  const db = {
+    prisma,
+    async call(name: string) {
+      calls.push(name);
+      throw fail;
+    },
+    close: async () => {},
+  };
+  return Object.assign(stub, { db: db as unknown as Db });
+}

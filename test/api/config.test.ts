@@ -1,0 +1,150 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { ConfigError, loadApiConfig, loadWorkerConfig } from '../../src/config.ts';
+import { DEFAULT_CATALOGUE } from '../../src/domain/catalogue.ts';
+
+const firstWord = (text: string): string => text.split(' ')[0] ?? '';
+const byText = (a: string, b: string): number => (a < b ? -1 : 1);
+
+const folder = mkdtempSync(join(tmpdir(), 'darkroom-config-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const KEY = Buffer.alloc(32, 1).toString('base64');
+const MINIMAL = { DATABASE_URL: 'postgresql://u:s3cret-pw@h/d', KEYRING: `k1:${KEY}` };
+
+function problems(env: Record<string, string>): readonly string[] {
+  try {
+    loadApiConfig(env);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
+
+function catalogueFile(name: string, content: unknown): string {
+  const path = join(folder, name);
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
+  return path;
+}
+
+describe('loadApiConfig', () => {
+  it('needs a database and a key ring only', () => {
+    expect(loadApiConfig(MINIMAL)).toMatchObject({
+      port: 8080,
+      host: '127.0.0.1',
+      publicUrl: null,
+      production: false,
+      logLevel: 'info',
+      storageUrl: 'file:.darkroom/outputs',
+      netAllow: [],
+      catalogue: DEFAULT_CATALOGUE,
+      providers: { infro: { baseUrl: 'https://api.infro.io', apiKey: null, webhookSecrets: [] } },
+    });
+  });
+
+  it('reads everything', () => {
+    const config = loadApiConfig({
+      ...MINIMAL,
+      PORT: '0',
+      HOST: '::',
+      PUBLIC_URL: 'https://darkroom.example/base/',
+      PROVIDER_INFRO_BASE_URL: 'http://127.0.0.1:9001/',
+      PROVIDER_INFRO_API_KEY: 'sk-1',
+      PROVIDER_INFRO_WEBHOOK_SECRET: 'whsec_a, whsec_b',
+      NET_ALLOW: '127.0.0.1:9001',
+      STORAGE_URL: 'file:///srv/out',
+      LOG_LEVEL: 'debug',
+    });
+    expect(config).toMatchObject({
+      port: 0,
+      host: '::',
+      publicUrl: 'https://darkroom.example/base',
+      netAllow: [{ host: '127.0.0.1', port: 9001 }],
+      providers: {
+        infro: { baseUrl: 'http://127.0.0.1:9001', apiKey: 'sk-1', webhookSecrets: ['whsec_a', 'whsec_b'] },
+      },
+    });
+    expect(loadWorkerConfig(MINIMAL)).not.toHaveProperty('port');
+  });
+
+  it('names every bad variable at once, with what to do and without any value', () => {
+    const bad = {
+      PORT: '80a',
+      PUBLIC_URL: 'ftp://hidden-host',
+      KEYRING: 'k1:c2hvcnQ=',
+      LOG_LEVEL: 'loud',
+      STORAGE_URL: 'http://hidden-host',
+      PROVIDER_INFRO_API_KEY: '',
+      PROVIDER_INFRO_WEBHOOK_SECRET: '',
+      NET_ALLOW: 'nope',
+      CATALOGUE_FILE: join(folder, 'missing.json'),
+    };
+    const found = problems(bad);
+    const names = ['DATABASE_URL', ...Object.keys(bad)].sort(byText);
+    expect(found.map(firstWord).sort(byText)).toEqual(names);
+    expect(found.find((problem) => problem.startsWith('DATABASE_URL'))).toContain(
+      'is not set: write postgresql://',
+    );
+    expect(found.join('\n')).not.toMatch(/hidden-host|c2hvcnQ|invalid input/i);
+    expect(problems({}).map((problem) => problem.split(' ')[0])).toEqual(['DATABASE_URL', 'KEYRING']);
+    expect(problems({ ...MINIMAL, DATABASE_URL: 'mysql://u:s3cret-pw@h/d' }).join()).not.toContain(
+      's3cret-pw',
+    );
+  });
+
+  it('B4 a signing provider with a key and no secret refuses to start, unless it is polled only', () => {
+    const env = { ...MINIMAL, PROVIDER_INFRO_API_KEY: 'sk-1' };
+    expect(problems(env)).toEqual([
+      expect.stringMatching(/^PROVIDER_INFRO_WEBHOOK_SECRET is not set.*"callbacks": false/),
+    ]);
+    for (const secret of ['', ' ', 'whsec_a,', ',']) {
+      expect(problems({ ...env, PROVIDER_INFRO_WEBHOOK_SECRET: secret })).toHaveLength(1);
+    }
+    const [, polled] = DEFAULT_CATALOGUE.models;
+    const CATALOGUE_FILE = catalogueFile('polled.json', { models: [polled] });
+    expect(problems({ ...env, CATALOGUE_FILE })).toEqual([]);
+    expect(problems({ ...env, PROVIDER_INFRO_WEBHOOK_SECRET: 'whsec_a' })).toEqual([]);
+  });
+
+  it('production refuses an allow-list that opens local addresses', () => {
+    const env = { ...MINIMAL, NODE_ENV: 'production', NET_ALLOW: '127.0.0.1:9001' };
+    expect(problems(env)).toEqual([expect.stringContaining('127.0.0.1:9001')]);
+  });
+
+  it('a bad catalogue is named by the path of the field', () => {
+    const [model] = DEFAULT_CATALOGUE.models;
+    const cases: [string, unknown, RegExp][] = [
+      ['syntax.json', '{"models":', /^CATALOGUE_FILE ".*syntax\.json" is not valid JSON/],
+      ['empty.json', { models: [] }, /^CATALOGUE_FILE models: /],
+      [
+        'type.json',
+        { models: [{ ...model, price: { creditsPerSecond: 'x' } }] },
+        /^CATALOGUE_FILE models\[0\]\.price\.creditsPerSecond: /,
+      ],
+      ['extra.json', { models: [{ ...model, color: 1 }] }, /^CATALOGUE_FILE models\[0\]: .*color/],
+      [
+        'twice.json',
+        { models: [model, model] },
+        /^CATALOGUE_FILE models\[1\]\.id: "infro-video" is there twice/,
+      ],
+      [
+        'huge.json',
+        { models: [{ ...model, price: { creditsPerSecond: Number.MAX_SAFE_INTEGER } }] },
+        /^CATALOGUE_FILE models\[0\]\.price\.creditsPerSecond: .*2\^53/,
+      ],
+      [
+        'order.json',
+        { models: [{ ...model, deadlineSeconds: { default: 9, max: 5 } }] },
+        /^CATALOGUE_FILE models\[0\]\.deadlineSeconds: /,
+      ],
+    ];
+    for (const [name, content, expected] of cases) {
+      expect(problems({ ...MINIMAL, CATALOGUE_FILE: catalogueFile(name, content) })).toEqual([
+        expect.stringMatching(expected),
+      ]);
+    }
+  });
+});
