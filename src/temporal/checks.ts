@@ -1,10 +1,10 @@
 import type { Client } from '@temporalio/client';
-import { temporal } from '@temporalio/proto';
+import proto from '@temporalio/proto';
 import { COLLECT_QUEUE, MAIN_QUEUE, submitQueue } from '../workflows/messages.ts';
 import { missingSearchAttributes } from './register.ts';
 
 const { TASK_QUEUE_TYPE_WORKFLOW: WORKFLOW, TASK_QUEUE_TYPE_ACTIVITY: ACTIVITY } =
-  temporal.api.enums.v1.TaskQueueType;
+  proto.temporal.api.enums.v1.TaskQueueType;
 const RPC_MS = 2_000;
 
 /** @throws Error naming the attributes that `darkroom migrate` has to register. */
