@@ -1,5 +1,5 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
-import { setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
+import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import type { RunView } from '../domain/step.ts';
 
 const generationState = defineSearchAttributeKey('GenerationState', 'KEYWORD');
@@ -30,8 +30,12 @@ export function tellParked(reason: string): void {
   );
 }
 
-/** The last words of a run: its end, also as the search attribute. */
+/**
+ * The last words of a run: its end, also as the search attribute. A run that was started without attributes, since the
+ * namespace lacks them, must not upsert one: its task would fail for ever.
+ */
 export function tellEnd(state: string): void {
   setCurrentDetails(`**${state}**. Nothing is left to do.`);
-  if (state !== 'gone') upsertSearchAttributes([{ key: generationState, value: state }]);
+  const registered = workflowInfo().typedSearchAttributes.get(generationState) !== undefined;
+  if (registered && state !== 'gone') upsertSearchAttributes([{ key: generationState, value: state }]);
 }

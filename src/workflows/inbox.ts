@@ -1,4 +1,4 @@
-import { CancellationScope, condition, setHandler } from '@temporalio/workflow';
+import { CancellationScope, condition, log, setDefaultSignalHandler, setHandler } from '@temporalio/workflow';
 import { wakeSignal } from './messages.ts';
 import type { WakeReason } from './messages.ts';
 
@@ -11,6 +11,11 @@ export class Inbox {
   listen(): void {
     setHandler(wakeSignal, ({ reason }) => {
       this.#reason = reason;
+    });
+    // A name that nobody handles would be dropped without a word: it is a wake all the same, and said.
+    setDefaultSignalHandler((name) => {
+      log.warn('unknown signal taken as a wake', { name });
+      this.#reason = 'operator';
     });
     CancellationScope.current().cancelRequested.catch(() => {
       this.#cancelPressed = true;

@@ -100,7 +100,12 @@ describe('Temporal itself', () => {
     const answer = await call(room, 'DELETE', `/v1/generations/${dropped.id}`);
     expect(answer.status).toBe(200);
     expect(answer.body.state).toBe('cancelled');
-    expect((await fetch(`${room.apiUrl}/readyz`)).status).toBe(503);
+    const ready = await fetch(`${room.apiUrl}/readyz`);
+    expect(ready.status).toBe(200);
+    expect(await ready.json()).toMatchObject({
+      status: 'degraded',
+      checks: { database: 'ok', temporal: 'missing', workers: 'missing' },
+    });
     await room.temporal.start();
     await untilEnd(room, kept.id, 60_000);
     await expectPromise(room, kept, { state: 'succeeded', jobs: 1 });
@@ -123,5 +128,30 @@ describe('Temporal itself', () => {
     await untilEnd(room, b.id, 60_000);
     await expectPromise(room, a, { state: 'succeeded', jobs: 1 });
     await expectPromise(room, b, { state: 'succeeded', jobs: 1 });
+  });
+});
+
+describe('a namespace without our search attributes', () => {
+  it('runs are started without them, end all the same, and readiness says what to do', async () => {
+    const bare = await startDarkroom();
+    try {
+      await bare.client.connection.operatorService.removeSearchAttributes({
+        namespace: 'default',
+        searchAttributes: ['TenantId', 'Provider', 'Model', 'GenerationState'],
+      });
+      const asked = await ask(bare, 'by-callback', uniquePrompt('no attributes'));
+      await untilEnd(bare, asked.id);
+      await expectPromise(bare, asked, { state: 'succeeded', jobs: 1 });
+      await eventually(async () => {
+        const { status } = await bare.client.workflow.getHandle(asked.id).describe();
+        return status.name === 'COMPLETED' ? true : undefined;
+      }, 10_000);
+      const ready = (await (await fetch(`${bare.apiUrl}/readyz`)).json()) as {
+        checks: Record<string, string>;
+      };
+      expect(ready.checks['search_attributes']).toBe('missing');
+    } finally {
+      await bare.stop();
+    }
   });
 });
