@@ -58,7 +58,8 @@ BEGIN
     END IF;
     IF o.generation_id IS NULL THEN
         SELECT * INTO o FROM output WHERE generation_id = p ->> 'generationId' AND index = (p ->> 'index')::integer;
-        RETURN jsonb_build_object('outcome', 'lost_race', 'state', o.state, 'goneCount', o.gone_count);
+        -- No row at all (a database restored to an earlier moment) reads as lost: the caller removes its file.
+        RETURN jsonb_build_object('outcome', 'lost_race', 'state', coalesce(o.state, 'lost'), 'goneCount', coalesce(o.gone_count, 0));
     END IF;
     RETURN jsonb_build_object('outcome', 'recorded', 'state', o.state, 'goneCount', o.gone_count);
 END $$;

@@ -51,13 +51,16 @@ DECLARE
     v_key text := 'grant:' || (p ->> 'tenantId') || ':' || (p ->> 'businessKey');
     v_credits bigint := (p ->> 'credits')::bigint;
 BEGIN
+    IF v_credits < 1 THEN
+        RAISE EXCEPTION 'a grant is at least 1 credit' USING ERRCODE = 'check_violation';
+    END IF;
     IF NOT EXISTS (SELECT 1 FROM tenant WHERE id = p ->> 'tenantId') THEN
         RETURN jsonb_build_object('outcome', 'unknown_tenant');
     END IF;
     INSERT INTO ledger_account (id, tenant_id, name, kind) VALUES (p ->> 'accountId', p ->> 'tenantId', p ->> 'account', 'tenant')
     ON CONFLICT (tenant_id, name) DO NOTHING;
     SELECT * INTO a FROM ledger_account WHERE tenant_id = p ->> 'tenantId' AND name = p ->> 'account' FOR UPDATE;
-    IF a.posted + v_credits > 9007199254740991 THEN
+    IF a.posted + v_credits > 9007199254740991 AND NOT EXISTS (SELECT 1 FROM ledger_transaction WHERE business_key = v_key) THEN
         RETURN jsonb_build_object('outcome', 'too_large');
     END IF;
     INSERT INTO ledger_transaction (kind, business_key, reason, actor) VALUES ('grant', v_key, p ->> 'reason', p ->> 'actor')
