@@ -34,7 +34,9 @@ export async function recordHistory(room: Darkroom, generationId: string, scenar
   if (process.env['RECORD_HISTORIES'] === undefined) return;
   const show = ['workflow', 'show', '--workflow-id', generationId, '--output', 'json'];
   const address = ['--address', room.temporal.address];
-  const { stdout } = await promisify(execFile)(room.temporal.binary, [...show, ...address], { maxBuffer: 16_777_216 });
+  const { stdout } = await promisify(execFile)(room.temporal.binary, [...show, ...address], {
+    maxBuffer: 16_777_216,
+  });
   const history: unknown = JSON.parse(stdout);
   const file = fileURLToPath(new URL(`../histories/${scenario}.json`, import.meta.url));
   await writeFile(file, `${JSON.stringify({ workflowId: generationId, history }, null, 1)}\n`);

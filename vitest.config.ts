@@ -1,0 +1,15 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    pool: 'forks',
+    globalSetup: ['test/support/global-setup.ts'],
+    reporters: ['default', './test/support/reporter.ts'],
+    testTimeout: 20_000,
+    hookTimeout: 30_000,
+    teardownTimeout: 15_000,
+    allowOnly: false,
+    retry: 0,
+  },
+});
