@@ -77,4 +77,4 @@ AND (SELECT count(*) FROM generation_event e WHERE e.generation_id = g.id AND e.
 SELECT g.id FROM generation g JOIN generation_event e ON e.generation_id = g.id AND e.type = 'terminal' WHERE g.completed_at IS NULL;
 
 -- invariant: event numbers have no gap
-SELECT g.id FROM generation g JOIN generation_event e ON e.generation_id = g.id GROUP BY g.id, g.event_seq HAVING count(*) <> g.event_seq OR max(e.seq) <> g.event_seq;
+SELECT g.id FROM generation g LEFT JOIN generation_event e ON e.generation_id = g.id GROUP BY g.id, g.event_seq HAVING count(e.seq) <> g.event_seq OR max(e.seq) IS DISTINCT FROM g.event_seq;

@@ -1,4 +1,4 @@
-// npm run verify: format, lint, types and dead code. All run, all failures are reported.
+// npm run verify: format, lint, types, dead code, and that the documents name only what exists. All run, all failures are reported.
 import { prepareOrExit } from './prepare.mjs';
 import { commandScript, run } from './tools.mjs';
 
@@ -7,6 +7,7 @@ const CHECKS = [
   { name: 'lint', package: 'oxlint', command: 'oxlint', args: ['--deny-warnings'], fix: 'npx oxlint --fix' },
   { name: 'types', package: 'typescript', command: 'tsc', args: ['--noEmit'], fix: undefined },
   { name: 'dead code', package: 'knip', command: 'knip', args: ['--no-progress'], fix: undefined },
+  { name: 'documents', script: 'scripts/check-docs.mjs', args: [], fix: undefined },
 ];
 
 await prepareOrExit();
@@ -14,7 +15,7 @@ const failed = [];
 for (const check of CHECKS) {
   const startedAt = performance.now();
   const { ok, output } = await run(process.execPath, [
-    commandScript(check.package, check.command),
+    check.script ?? commandScript(check.package, check.command),
     ...check.args,
   ]);
   const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);

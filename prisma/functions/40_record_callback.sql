@@ -34,8 +34,8 @@ BEGIN
         RETURN jsonb_build_object('outcome', 'unknown_submission', 'run', NULL, 'wake', false);
     END IF;
     v_now := clock_timestamp();
-    UPDATE submission SET callback_count = callback_count + 1 WHERE id = v_submission_id RETURNING * INTO s;
-    IF s.callback_count > 100 THEN
+    SELECT * INTO s FROM submission WHERE id = v_submission_id;
+    IF s.callback_count >= 100 THEN
         v_outcome := 'capped';
     ELSE
         INSERT INTO callback (provider, credential, submission_id, provider_job_id, event_key, type, terminal, progress, body)
@@ -45,6 +45,9 @@ BEGIN
         IF v_rows = 0 THEN
             v_outcome := 'duplicate';
         END IF;
+    END IF;
+    IF v_outcome <> 'duplicate' THEN
+        UPDATE submission SET callback_count = callback_count + 1 WHERE id = s.id;
     END IF;
     IF g.completed_at IS NULL AND v_outcome <> 'duplicate' THEN
         IF v_progress > coalesce(g.progress, 0) AND NOT v_terminal AND s.state = 'accepted' THEN

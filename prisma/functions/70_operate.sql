@@ -34,7 +34,8 @@ BEGIN
     ), pushed AS (
         UPDATE generation g SET sweep_count = g.sweep_count + 1,
             due_at = clock_timestamp() + least(300, 5 * power(2, least(g.sweep_count, 10))) * interval '1 second',
-            wake_requested_at = CASE WHEN g.wake_requested_at IS NULL THEN NULL ELSE clock_timestamp() END
+            wake_requested_at = CASE WHEN g.wake_requested_at IS NULL THEN NULL
+                ELSE clock_timestamp() + least(300, 5 * power(2, least(g.sweep_count, 10)) - 5) * interval '1 second' END
         FROM due WHERE g.id = due.id RETURNING run_facts(g) AS run
     )
     SELECT coalesce(jsonb_agg(run), '[]') INTO v_runs FROM pushed;
@@ -59,7 +60,7 @@ BEGIN
     END IF;
     INSERT INTO ledger_account (id, tenant_id, name, kind) VALUES (p ->> 'accountId', p ->> 'tenantId', p ->> 'account', 'tenant')
     ON CONFLICT (tenant_id, name) DO NOTHING;
-    SELECT * INTO a FROM ledger_account WHERE tenant_id = p ->> 'tenantId' AND name = p ->> 'account' FOR UPDATE;
+    SELECT * INTO a FROM ledger_account WHERE tenant_id = p ->> 'tenantId' AND name = p ->> 'account' FOR NO KEY UPDATE;
     IF a.posted + v_credits > 9007199254740991 AND NOT EXISTS (SELECT 1 FROM ledger_transaction WHERE business_key = v_key) THEN
         RETURN jsonb_build_object('outcome', 'too_large');
     END IF;

@@ -6,19 +6,27 @@ import { safeError } from '../domain/safe-error.ts';
 import { STEP_BROKEN } from '../domain/step-failures.ts';
 import type { StepLog } from './deps.ts';
 
+/** A failure without a stack trace: Temporal keeps it with the failure, and it names places of this machine. */
+function withoutStack(failure: ApplicationFailure): ApplicationFailure {
+  failure.stack = `${failure.name}: ${failure.message}`;
+  return failure;
+}
+
 /** Not an error: look again after this time. Adds no event to the history and counts as no failure. */
 export function pollAgain(inMs: number, reason: string): ApplicationFailure {
-  return ApplicationFailure.create({
-    message: reason,
-    type: 'NotYet',
-    nextRetryDelay: Math.max(1, Math.round(inMs)),
-    category: ApplicationFailureCategory.BENIGN,
-  });
+  return withoutStack(
+    ApplicationFailure.create({
+      message: reason,
+      type: 'NotYet',
+      nextRetryDelay: Math.max(1, Math.round(inMs)),
+      category: ApplicationFailureCategory.BENIGN,
+    }),
+  );
 }
 
 /** A defect or an unreadable row: trying again cannot help, a person must look. `code` is a fixed text. */
 export function stepBroken(code: string): ApplicationFailure {
-  return ApplicationFailure.create({ message: code, type: STEP_BROKEN, nonRetryable: true });
+  return withoutStack(ApplicationFailure.create({ message: code, type: STEP_BROKEN, nonRetryable: true }));
 }
 
 /**
@@ -52,7 +60,9 @@ export class FixedTextFailures implements ActivityInboundCallsInterceptor {
         unavailable ? 'database unavailable' : 'step broken',
       );
       if (unavailable) {
-        throw ApplicationFailure.create({ message: 'database unavailable', type: 'DatabaseUnavailable' });
+        throw withoutStack(
+          ApplicationFailure.create({ message: 'database unavailable', type: 'DatabaseUnavailable' }),
+        );
       }
       if (Context.current().cancellationSignal.aborted) throw new CancelledFailure('cancelled');
       throw stepBroken('step_failed');

@@ -6,6 +6,7 @@ import type {
   RecordedSubmission,
   SubmissionRecord,
 } from '../db/index.ts';
+import { backoffMs } from '../domain/backoff.ts';
 import { callbackPlaceholder } from '../domain/callback-urls.ts';
 import type { SubmitAnswer, SubmitRequest } from '../domain/provider.ts';
 import type { Step } from '../domain/step.ts';
@@ -196,9 +197,15 @@ function retryDelayMs(
   fence: number,
 ): number {
   const { timings } = loaded.generation.plan;
-  if (answer.kind === 'capacity') return answer.retryAfterMs ?? timings.capacityRetryMs;
+  // Each try adds events to the history, so the pauses grow whatever the provider asks for.
+  const grown = backoffMs(
+    fence - 1,
+    { initialMs: timings.capacityRetryMs, factor: 1.5, maxMs: 60_000 },
+    deps.random(),
+  );
+  if (answer.kind === 'capacity') return Math.max(answer.retryAfterMs ?? 0, grown);
   if (answer.kind === 'refused' || answer.kind === 'accepted') return 0;
-  return Math.min(60_000, 1_000 * 2 ** Math.min(fence - 1, 6)) * (0.9 + 0.2 * deps.random());
+  return backoffMs(fence - 1, { initialMs: 1_000, factor: 2, maxMs: 60_000 }, deps.random());
 }
 
 function toRecord(

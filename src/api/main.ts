@@ -127,7 +127,10 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   });
 }
 
-const port = await listen(server, config.port, config.host);
+const port = await listen(server, config.port, config.host).catch((error: unknown) => {
+  process.stderr.write(`${(error as Error).message}\n`);
+  process.exit(1);
+});
 logger.info({ host: config.host, port }, 'api ready');
 
 async function shutDown(signal: string): Promise<void> {

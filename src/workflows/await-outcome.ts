@@ -20,7 +20,9 @@ export async function awaitOutcome(
   for (;;) {
     const look = new CancellationScope();
     const outcome = await look.run(async () => {
-      const summary = inbox.woken ? 'woken: look and store' : 'poll, then store';
+      const summary = inbox.woken
+        ? 'woken: look, store if it has finished'
+        : 'poll: look, store if it has finished';
       const collected = collect(summary);
       await Promise.race([collected, inbox.waitForWake()]).catch(() => undefined);
       look.cancel();

@@ -19,7 +19,7 @@ export function createCalls({ generationId, plan }: GenerateMediaInput, inbox: I
   return {
     submit(attach) {
       const { reason, cancelPressed } = inbox.take();
-      const summary = `submit to ${plan.provider}${reason === null ? '' : `, woken by ${reason}`}`;
+      const summary = `to ${plan.provider}${reason === null ? '' : `, woken by ${reason}`}`;
       const { submit } = proxyActivities<Activities>({
         ...submitOptions(plan.provider, plan.timings),
         summary,
@@ -36,7 +36,7 @@ export function createCalls({ generationId, plan }: GenerateMediaInput, inbox: I
       return collect({ generationId, cancelPressed });
     },
     async settle({ proposal, view }) {
-      const summary = `settle as ${proposal.state}${proposal.errorCode === null ? '' : `: ${proposal.errorCode}`}`;
+      const summary = `as ${proposal.state}${proposal.errorCode === null ? '' : `: ${proposal.errorCode}`}`;
       const { settle } = proxyActivities<Activities>({ ...settleOptions, summary });
       const settled = await settle({ generationId, proposal });
       return settled.step === 'done'
@@ -44,7 +44,7 @@ export function createCalls({ generationId, plan }: GenerateMediaInput, inbox: I
         : { step: 'submit', inMs: 0, reason: 'the rows say otherwise', view };
     },
     park(reason) {
-      const { park } = proxyActivities<Activities>({ ...settleOptions, summary: `set aside: ${reason}` });
+      const { park } = proxyActivities<Activities>({ ...settleOptions, summary: reason });
       return park({ generationId, reason });
     },
   };

@@ -3,9 +3,9 @@ import { STEP_BROKEN } from '../domain/step-failures.ts';
 import type { Step } from '../domain/step.ts';
 import { awaitOutcome } from './await-outcome.ts';
 import { createCalls } from './calls.ts';
-import { tell, tellEnd, tellParked } from './details.ts';
 import { Inbox } from './inbox.ts';
 import type { GenerateMediaInput, GenerateMediaResult } from './messages.ts';
+import { Story, wordsFor } from './story.ts';
 
 /**
  * One generation: submit, wait, collect, settle. The rows in Postgres own every fact, this run owns time and order:
@@ -15,27 +15,30 @@ import type { GenerateMediaInput, GenerateMediaResult } from './messages.ts';
 export async function generateMedia(input: GenerateMediaInput): Promise<GenerateMediaResult> {
   const inbox = new Inbox();
   inbox.listen();
+  const story = new Story();
   const { submit, collect, settle, park } = createCalls(input, inbox);
 
   /** Each activity reads the rows and answers with what has to be done next. */
   async function follow(step: Exclude<Step, { step: 'done' }>): Promise<Step> {
     switch (step.step) {
       case 'submit':
-        tell(step.view, step.reason);
-        await inbox.wait(step.inMs, step.reason);
+        story.tell(step.view, wordsFor(step.reason), step.inMs);
+        await inbox.wait(step.inMs, wordsFor(step.reason));
         return submit();
       case 'attach':
         return submit(step);
       case 'wait':
-        tell(step.view, 'the provider has the job');
+        story.tell(step.view, 'waiting for the provider: its callback, or our own look', step.inMs);
         return awaitOutcome(step, inbox, (summary) => collect(step.deadlineInMs, summary));
       case 'settle':
-        tell(step.view, `settling as ${step.proposal.state}`);
+        story.tell(step.view, `settling as ${step.proposal.state}`);
         return settle(step);
       case 'park': {
         const { terminal } = await park(step.reason);
-        tellParked(step.reason);
-        if (!terminal) await inbox.waitForWake();
+        if (terminal) return submit();
+        story.parked(step.reason);
+        await inbox.waitForWake();
+        story.resumed();
         return submit();
       }
       case 'resume':
@@ -51,7 +54,7 @@ export async function generateMedia(input: GenerateMediaInput): Promise<Generate
       const current: Exclude<Step, { step: 'done' }> = step;
       step = await follow(current).catch((error: unknown) => recover(error, current, losses++));
     }
-    tellEnd(step.state);
+    story.ended(step.state);
     return { state: step.state };
   });
 }

@@ -43,6 +43,15 @@ describe('one generation', () => {
     await recordHistory(room, asked.id, 'poll');
   });
 
+  it('its callback never comes: the first look finds it', async () => {
+    const prompt = uniquePrompt('no callback');
+    await room.sim.fault(prompt, { kind: 'no_callbacks' });
+    const asked = await ask(room, 'early-look', prompt);
+    await untilEnd(room, asked.id);
+    await expectPromise(room, asked, { state: 'succeeded', jobs: 1 });
+    expect(await finishedBy(asked.id)).toBe('poll');
+  });
+
   it('a callback that interrupts polling: still at most 40 events', async () => {
     const prompt = uniquePrompt('callback while polled');
     const asked = await ask(room, 'by-callback', prompt);

@@ -34,6 +34,7 @@ export const fastCatalogue: Catalogue = catalogueSchema.parse({
   models: [
     model('by-callback', true, {}),
     model('by-poll', false, {}),
+    model('early-look', true, { firstPollMs: 1_500 }),
     model('short-deadline', true, {}, 4),
     model('short-store', true, { storeForMs: 2_500 }),
     model('slow-lease', true, { submitHttpTimeoutMs: 6_000, submitLeaseMs: 8_000 }),

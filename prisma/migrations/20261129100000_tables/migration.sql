@@ -345,6 +345,8 @@ BEGIN
 END $$;
 CREATE TRIGGER "hold_guard" BEFORE UPDATE ON "hold" FOR EACH ROW EXECUTE FUNCTION hold_guard();
 
+CREATE TRIGGER "hold_never_removed" BEFORE DELETE ON "hold" FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
 CREATE FUNCTION submission_guard() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF OLD.provider_job_id IS NOT NULL AND NEW.provider_job_id IS DISTINCT FROM OLD.provider_job_id THEN

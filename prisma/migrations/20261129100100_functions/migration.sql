@@ -348,8 +348,8 @@ BEGIN
         RETURN jsonb_build_object('outcome', 'unknown_submission', 'run', NULL, 'wake', false);
     END IF;
     v_now := clock_timestamp();
-    UPDATE submission SET callback_count = callback_count + 1 WHERE id = v_submission_id RETURNING * INTO s;
-    IF s.callback_count > 100 THEN
+    SELECT * INTO s FROM submission WHERE id = v_submission_id;
+    IF s.callback_count >= 100 THEN
         v_outcome := 'capped';
     ELSE
         INSERT INTO callback (provider, credential, submission_id, provider_job_id, event_key, type, terminal, progress, body)
@@ -359,6 +359,9 @@ BEGIN
         IF v_rows = 0 THEN
             v_outcome := 'duplicate';
         END IF;
+    END IF;
+    IF v_outcome <> 'duplicate' THEN
+        UPDATE submission SET callback_count = callback_count + 1 WHERE id = s.id;
     END IF;
     IF g.completed_at IS NULL AND v_outcome <> 'duplicate' THEN
         IF v_progress > coalesce(g.progress, 0) AND NOT v_terminal AND s.state = 'accepted' THEN
@@ -660,7 +663,8 @@ BEGIN
     ), pushed AS (
         UPDATE generation g SET sweep_count = g.sweep_count + 1,
             due_at = clock_timestamp() + least(300, 5 * power(2, least(g.sweep_count, 10))) * interval '1 second',
-            wake_requested_at = CASE WHEN g.wake_requested_at IS NULL THEN NULL ELSE clock_timestamp() END
+            wake_requested_at = CASE WHEN g.wake_requested_at IS NULL THEN NULL
+                ELSE clock_timestamp() + least(300, 5 * power(2, least(g.sweep_count, 10)) - 5) * interval '1 second' END
         FROM due WHERE g.id = due.id RETURNING run_facts(g) AS run
     )
     SELECT coalesce(jsonb_agg(run), '[]') INTO v_runs FROM pushed;
@@ -685,7 +689,7 @@ BEGIN
     END IF;
     INSERT INTO ledger_account (id, tenant_id, name, kind) VALUES (p ->> 'accountId', p ->> 'tenantId', p ->> 'account', 'tenant')
     ON CONFLICT (tenant_id, name) DO NOTHING;
-    SELECT * INTO a FROM ledger_account WHERE tenant_id = p ->> 'tenantId' AND name = p ->> 'account' FOR UPDATE;
+    SELECT * INTO a FROM ledger_account WHERE tenant_id = p ->> 'tenantId' AND name = p ->> 'account' FOR NO KEY UPDATE;
     IF a.posted + v_credits > 9007199254740991 AND NOT EXISTS (SELECT 1 FROM ledger_transaction WHERE business_key = v_key) THEN
         RETURN jsonb_build_object('outcome', 'too_large');
     END IF;
