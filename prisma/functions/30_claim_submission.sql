@@ -31,7 +31,11 @@ BEGIN
         PERFORM move_stage(g.id, 'submission_unknown');
     END IF;
     IF s.state = 'unknown' AND NOT (coalesce((p ->> 'replay')::boolean, false) AND s.provider = p ->> 'provider' AND s.credential = p ->> 'credential'
-        AND v_now < s.first_sent_at + (p ->> 'replayWindowMs')::double precision * interval '1 millisecond' AND v_now < g.deadline_at) THEN
+        AND v_now + (p ->> 'leaseMs')::double precision * interval '1 millisecond'
+            < s.first_sent_at + (p ->> 'replayWindowMs')::double precision * interval '1 millisecond'
+        AND v_now < g.deadline_at AND g.cancel_requested_at IS NULL) THEN
+        -- Only a find, a callback, an operator or the deadline can tell now.
+        UPDATE generation SET due_at = greatest(deadline_at, v_now) WHERE id = g.id;
         RETURN jsonb_build_object('outcome', 'unknown');
     END IF;
     IF g.cancel_requested_at IS NOT NULL AND s.state IS DISTINCT FROM 'unknown' THEN

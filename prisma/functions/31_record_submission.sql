@@ -50,7 +50,7 @@ BEGIN
             END IF;
             IF g.completed_at IS NULL AND s.state = 'accepted' THEN
                 PERFORM move_stage(g.id, 'waiting');
-                UPDATE generation SET due_at = ms_from_now((p ->> 'dueInMs')::double precision) WHERE id = g.id;
+                UPDATE generation SET due_at = least(ms_from_now((p ->> 'dueInMs')::double precision), greatest(deadline_at, v_now)) WHERE id = g.id;
                 v_outcome := 'attached';
             ELSE
                 v_outcome := 'attached_late';
@@ -68,7 +68,7 @@ BEGIN
         WHERE id = s.id RETURNING * INTO s;
         IF g.completed_at IS NULL THEN
             PERFORM move_stage(g.id, CASE s.state WHEN 'unknown' THEN 'submission_unknown' ELSE 'queued' END);
-            UPDATE generation SET due_at = ms_from_now((p ->> 'retryInMs')::double precision) WHERE id = g.id;
+            UPDATE generation SET due_at = least(ms_from_now((p ->> 'retryInMs')::double precision), greatest(deadline_at, v_now)) WHERE id = g.id;
         END IF;
         v_outcome := 'recorded';
     END IF;

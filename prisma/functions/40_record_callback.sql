@@ -35,7 +35,9 @@ BEGIN
     END IF;
     v_now := clock_timestamp();
     SELECT * INTO s FROM submission WHERE id = v_submission_id;
-    IF s.callback_count >= 100 THEN
+    IF EXISTS (SELECT 1 FROM callback WHERE submission_id = s.id AND event_key = p ->> 'eventKey') THEN
+        v_outcome := 'duplicate';
+    ELSIF s.callback_count >= 100 THEN
         v_outcome := 'capped';
     ELSE
         INSERT INTO callback (provider, credential, submission_id, provider_job_id, event_key, type, terminal, progress, body)

@@ -37,7 +37,7 @@ END $$;
 -- The end of one attempt at one output; the first file that is complete wins, whichever attempt wrote it.
 -- in:  {generationId, index, attempt, result: stored, path, bytes, sha256 (hex), mediaType, width?, height?, durationSeconds?, retentionMs}
 --      {…, result: lost | invalid, problem} | {…, result: retry, problem, gone: boolean}
--- out: {outcome: recorded | lost_race, state, goneCount}
+-- out: {outcome: recorded | lost_race, state, goneCount, path: the file that stands}
 CREATE OR REPLACE FUNCTION record_output(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
     o output;
@@ -59,7 +59,7 @@ BEGIN
     IF o.generation_id IS NULL THEN
         SELECT * INTO o FROM output WHERE generation_id = p ->> 'generationId' AND index = (p ->> 'index')::integer;
         -- No row at all (a database restored to an earlier moment) reads as lost: the caller removes its file.
-        RETURN jsonb_build_object('outcome', 'lost_race', 'state', coalesce(o.state, 'lost'), 'goneCount', coalesce(o.gone_count, 0));
+        RETURN jsonb_build_object('outcome', 'lost_race', 'state', coalesce(o.state, 'lost'), 'goneCount', coalesce(o.gone_count, 0), 'path', o.path);
     END IF;
-    RETURN jsonb_build_object('outcome', 'recorded', 'state', o.state, 'goneCount', o.gone_count);
+    RETURN jsonb_build_object('outcome', 'recorded', 'state', o.state, 'goneCount', o.gone_count, 'path', o.path);
 END $$;

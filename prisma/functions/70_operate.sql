@@ -8,7 +8,7 @@ BEGIN
     IF NOT FOUND OR g.completed_at IS NOT NULL THEN
         RETURN jsonb_build_object('terminal', true);
     END IF;
-    UPDATE generation SET stage = 'needs_operator', operator_reason = p ->> 'reason', updated_at = clock_timestamp(), wake_requested_at = NULL,
+    UPDATE generation SET stage = 'needs_operator', operator_reason = p ->> 'reason', updated_at = clock_timestamp(),
         due_at = ms_from_now((p ->> 'dueInMs')::double precision)
     WHERE id = g.id;
     IF g.stage <> 'needs_operator' THEN
@@ -40,6 +40,16 @@ BEGIN
     )
     SELECT coalesce(jsonb_agg(run), '[]') INTO v_runs FROM pushed;
     RETURN v_runs;
+END $$;
+
+-- A run that could not be ensured (Temporal away): its row is due again soon, and the pass does not count.
+-- in: {generationId}
+CREATE OR REPLACE FUNCTION release_due_generation(p jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE generation SET due_at = clock_timestamp(), sweep_count = greatest(sweep_count - 1, 0),
+        wake_requested_at = CASE WHEN wake_requested_at IS NULL THEN NULL ELSE clock_timestamp() END
+    WHERE id = p ->> 'generationId' AND completed_at IS NULL;
+    RETURN FOUND;
 END $$;
 
 -- Credits bought or given: once per business key.

@@ -3,7 +3,7 @@ import { loadGeneration, recordObservation, requestCancel } from '../db/index.ts
 import { cancelOutcome, judge, mustAskCancel, nextPollMs } from '../domain/judge.ts';
 import type { JobFacts } from '../domain/judge.ts';
 import type { CancellationOutcome } from '../domain/generation.ts';
-import type { Observation } from '../domain/provider.ts';
+import type { Observation, ProviderCapabilities } from '../domain/provider.ts';
 import type { Step } from '../domain/step.ts';
 import type { ActivityDeps } from './deps.ts';
 import { pollAgain } from './failures.ts';
@@ -80,7 +80,7 @@ async function observeOnce(deps: ActivityDeps, job: Job, context: AttemptContext
     storeLeaseMs: timings.storeLeaseMs,
     dueInMs: verdict.kind === 'pending' ? pollInMs : WINDOW_MS,
     cancelSent: cancel.sent,
-    cancelOutcome: cancel.outcome,
+    cancelOutcome: cancel.outcome ?? stopped(observation, facts, provider.capabilities.cancel),
     ended:
       observation.kind === 'not_found' && verdict.kind === 'settle' && verdict.proposal.state === 'cancelled',
   });
@@ -98,6 +98,15 @@ async function observeOnce(deps: ActivityDeps, job: Job, context: AttemptContext
     case 'store':
       return storeOutputs(deps, job, observation, recorded.attempts, context);
   }
+}
+
+/** A job found stopped after our call, whichever attempt has made it. */
+function stopped(
+  observation: Observation,
+  facts: JobFacts,
+  cancel: ProviderCapabilities['cancel'],
+): CancellationOutcome | null {
+  return observation.kind === 'cancelled' && facts.cancelRequested ? cancelOutcome(cancel) : null;
 }
 
 function factsOf({ loaded, submission }: Job, elapsedMs: number): JobFacts {

@@ -32,20 +32,24 @@ export async function fetchOutput(
 ): Promise<void> {
   const { generationId, index, attempt } = target;
   const { timings } = job.loaded.generation.plan;
-  const release = await deps.slots.acquire(target.linkExpiresAt, context.shutdown);
-  const file = await deps.storage.create(`${generationId}/${index}-${attempt}`);
+  const lease = { generationId, index, attempt, storeLeaseMs: timings.storeLeaseMs };
+  // Kept also while it waits for a slot, so that nobody else queues for the same output.
   const renewal = setInterval(() => {
-    renewOutput(deps.db, { generationId, index, attempt, storeLeaseMs: timings.storeLeaseMs }).catch(
-      () => undefined,
-    );
+    renewOutput(deps.db, lease).catch(() => undefined);
   }, timings.storeLeaseMs / 3);
+  let release: (() => void) | undefined;
+  let file: PendingFile | undefined;
   try {
+    release = await deps.slots.acquire(target.linkExpiresAt, context.shutdown);
+    if (!(await renewOutput(deps.db, lease))) return;
+    file = await deps.storage.create(`${generationId}/${index}-${attempt}`);
     const check = createMediaCheck();
     const answer = await download(deps, job, target, { file, check, signal: context.shutdown });
     const record = await judgeFile(deps, job, answer, file, check);
     const recorded = await recordOutput(deps.db, { generationId, index, attempt, ...record });
-    if (record.result === 'stored' && recorded.outcome === 'lost_race')
-      await deps.storage.remove(record.path);
+    const lost =
+      record.result === 'stored' && recorded.outcome === 'lost_race' && recorded.path !== record.path;
+    if (lost) await deps.storage.remove(record.path);
     if (recorded.state === 'storing' && recorded.goneCount >= GONE_FOR_GOOD) {
       await recordOutput(deps.db, { generationId, index, attempt, result: 'lost', problem: 'link_gone' });
     }
@@ -55,8 +59,8 @@ export async function fetchOutput(
     );
   } finally {
     clearInterval(renewal);
-    await file.discard();
-    release();
+    await file?.discard();
+    release?.();
   }
 }
 

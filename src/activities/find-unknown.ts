@@ -27,9 +27,10 @@ export async function findUnknownJob(deps: ActivityDeps, loaded: LoadedGeneratio
       dueInMs: inMs,
     });
     if (record.outcome === 'job_taken') throw stepBroken('job_taken');
+    const asked = record.cancelRequested || record.terminalHint;
     return {
       step: 'wait',
-      inMs: loaded.hints.some(({ terminal }) => terminal) ? 0 : inMs,
+      inMs: asked || loaded.hints.some(({ terminal }) => terminal) ? 0 : inMs,
       deadlineInMs: generation.deadlineInMs,
       view: viewOf(loaded, { state: 'running', stage: 'waiting', jobId: handle.jobId, problem: null }),
     };
@@ -52,7 +53,7 @@ async function candidate(
   const found = await provider.find?.(submission.idempotencyKey, options);
   if (found?.kind === 'found') return found.handle;
   const named = [...new Set(hints.flatMap(({ jobId }) => (jobId === null ? [] : [jobId])))];
-  for (const jobId of named.slice(0, 3)) {
+  for (const jobId of named.slice(0, 2)) {
     const handle = provider.handleFromJobId(jobId);
     const observation = await provider.observe(handle, options);
     if (observation.kind !== 'not_found' && observation.kind !== 'unavailable') return handle;

@@ -5,7 +5,7 @@ import type { ActivityDeps } from './deps.ts';
 import type { AttemptContext } from './job.ts';
 import { park, settle } from './settle.ts';
 import type { ParkInput, SettleInput, SettleResult } from './settle.ts';
-import { submit } from './submit.ts';
+import { look, submit } from './submit.ts';
 import type { SubmitInput } from './submit.ts';
 import type { Step } from '../domain/step.ts';
 
@@ -15,9 +15,10 @@ export { FixedTextFailures } from './failures.ts';
 
 const HEARTBEAT_EVERY_MS = 1_500;
 
-/** The four steps of a generation. Submit and collect heartbeat, so that a dead worker is noticed within seconds. */
+/** The steps of a generation. Submit, look and collect heartbeat, so that a dead worker is noticed within seconds. */
 export interface Activities {
   readonly submit: (input: SubmitInput) => Promise<Step>;
+  readonly look: (input: SubmitInput) => Promise<Step>;
   readonly collect: (input: CollectInput) => Promise<Step>;
   readonly settle: (input: SettleInput) => Promise<SettleResult>;
   readonly park: (input: ParkInput) => Promise<{ terminal: boolean }>;
@@ -27,6 +28,7 @@ export interface Activities {
 export function createActivities(deps: ActivityDeps): Activities {
   return {
     submit: (input) => withHeartbeat(() => submit(deps, input)),
+    look: (input) => withHeartbeat(() => look(deps, input)),
     collect: (input) => withHeartbeat(() => collect(deps, input, attemptContext())),
     settle: (input) => settle(deps, input),
     park: (input) => park(deps, input),

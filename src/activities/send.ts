@@ -8,7 +8,7 @@ import type {
 } from '../db/index.ts';
 import { backoffMs } from '../domain/backoff.ts';
 import { callbackPlaceholder } from '../domain/callback-urls.ts';
-import type { SubmitAnswer, SubmitRequest } from '../domain/provider.ts';
+import type { ProviderCredential, SubmitAnswer, SubmitRequest } from '../domain/provider.ts';
 import type { Step } from '../domain/step.ts';
 import { providerIdempotencyKey, submissionId } from '../domain/submission-id.ts';
 import type { ActivityDeps, ProviderAccess } from './deps.ts';
@@ -35,6 +35,7 @@ export async function sendSubmission(
   const ordinal = live ? submission.ordinal : (submission?.ordinal ?? 0) + 1;
   const id = submissionId(generation.id, ordinal);
   const callback = route.callbacks && capabilities.callbacks !== 'none' ? deps.callbacks.current() : null;
+  const credential = credentialOf(loaded, access);
   const leaseStartedMs = performance.now();
   const claim = await claimSubmission(deps.db, {
     generationId: generation.id,
@@ -42,7 +43,7 @@ export async function sendSubmission(
     routeIndex,
     submissionId: id,
     provider: route.provider,
-    credential: live ? submission.credential : access.current.name,
+    credential: credential.name,
     idempotencyKey: providerIdempotencyKey(id),
     request: access.provider.buildSubmit({
       providerModel: route.providerModel,
@@ -58,7 +59,7 @@ export async function sendSubmission(
   });
   switch (claim.outcome) {
     case 'send':
-      return sendOnce(deps, loaded, { claim, access, id, leaseStartedMs });
+      return sendOnce(deps, loaded, { claim, access, credential, id, leaseStartedMs });
     case 'leased':
       return againStep(deps, loaded, 'another_attempt_is_sending', Math.max(claim.inMs, 0) + 100);
     case 'unknown':
@@ -87,12 +88,13 @@ function unknownWaitMs({ generation }: LoadedGeneration, lookup: boolean): numbe
 interface Sending {
   readonly claim: Claim;
   readonly access: ProviderAccess;
+  readonly credential: ProviderCredential;
   readonly id: string;
   readonly leaseStartedMs: number;
 }
 
 async function sendOnce(deps: ActivityDeps, loaded: LoadedGeneration, sending: Sending): Promise<Step> {
-  const { claim, access, id, leaseStartedMs } = sending;
+  const { claim, access, credential, id, leaseStartedMs } = sending;
   const { timings } = loaded.generation.plan;
   const leftMs = timings.submitLeaseMs - (performance.now() - leaseStartedMs);
   const request = realRequest(deps, sending);
@@ -100,7 +102,7 @@ async function sendOnce(deps: ActivityDeps, loaded: LoadedGeneration, sending: S
     leftMs < timings.submitHttpTimeoutMs
       ? { kind: 'not_sent', reason: 'lease_too_short' }
       : await access.provider.submit(request, claim.idempotencyKey, {
-          credential: credentialOf(loaded, access),
+          credential,
           timeoutMs: timings.submitHttpTimeoutMs,
         });
   const retryInMs = retryDelayMs(deps, loaded, answer, claim.fence);
@@ -169,7 +171,7 @@ async function afterRecord(
   };
 }
 
-function credentialOf({ submission }: LoadedGeneration, access: ProviderAccess) {
+function credentialOf({ submission }: LoadedGeneration, access: ProviderAccess): ProviderCredential {
   const live = submission !== null && submission.state !== 'refused' && submission.state !== 'abandoned';
   if (!live) return access.current;
   const credential = access.credential(submission.credential);

@@ -2,9 +2,9 @@ import { loadGeneration, recordSubmission, requestCancel } from '../db/index.ts'
 import type { LoadedGeneration } from '../db/index.ts';
 import type { SettleProposal, Step } from '../domain/step.ts';
 import type { ActivityDeps } from './deps.ts';
-import { findUnknownJob } from './find-unknown.ts';
+import { cancelLateJob, findUnknownJob } from './find-unknown.ts';
 import { sendSubmission } from './send.ts';
-import { accessOf, ended, settleStep, waitStep } from './steps.ts';
+import { accessOf, againStep, ended, settleStep, waitStep } from './steps.ts';
 
 export interface SubmitInput {
   readonly generationId: string;
@@ -20,7 +20,30 @@ const WINDOW_MS = 20_000;
  * Brings a provider to take the job, once; and since it reads the row first, also the way by which a run goes on at
  * any stage. Never cut by a cancel or a shutdown; what it may not repeat is fenced in SQL.
  */
-export async function submit(deps: ActivityDeps, input: SubmitInput): Promise<Step> {
+export function submit(deps: ActivityDeps, input: SubmitInput): Promise<Step> {
+  return proceed(deps, input, sendSubmission);
+}
+
+/**
+ * The same without sending, on the run's own queue: how a run that was woken or that lost a step finds its place. It
+ * waits behind no rate limit, and sees that no worker knows the provider.
+ */
+export function look(deps: ActivityDeps, input: SubmitInput): Promise<Step> {
+  return proceed(deps, input, (_deps, loaded, routeIndex) =>
+    Promise.resolve(beforeSend(deps, loaded, routeIndex)),
+  );
+}
+
+function beforeSend(deps: ActivityDeps, loaded: LoadedGeneration, routeIndex: number): Step {
+  const { generation, submission } = loaded;
+  accessOf(deps, generation.plan.routes[routeIndex]?.provider ?? '');
+  const unsent = submission?.state !== 'sending' && submission?.state !== 'unknown';
+  return unsent && generation.deadlineInMs <= 0
+    ? settleStep(loaded, { state: 'failed', errorCode: 'provider_unavailable' })
+    : againStep(deps, loaded, 'row_moved_on', 0);
+}
+
+async function proceed(deps: ActivityDeps, input: SubmitInput, send: typeof sendSubmission): Promise<Step> {
   const { db } = deps;
   const { generationId } = input;
   if (input.cancelPressed) await requestCancel(db, { generationId, tenantId: null, actor: 'operator' });
@@ -42,7 +65,7 @@ export async function submit(deps: ActivityDeps, input: SubmitInput): Promise<St
   if (route === null) {
     return settleStep(loaded, { state: 'failed', errorCode: failedCode(loaded) });
   }
-  return sendSubmission(deps, loaded, route);
+  return send(deps, loaded, route);
 }
 
 /** Which place of the plan's route list is submitted to; null when all have refused for good. */
@@ -67,12 +90,14 @@ async function attachJob(
   const loaded = await loadGeneration(deps.db, { generationId, dueInMs: WINDOW_MS });
   if (loaded?.submission?.id !== attach.submissionId) return;
   const { provider } = accessOf(deps, loaded.submission.provider);
-  await recordSubmission(deps.db, {
+  const handle = provider.handleFromJobId(attach.jobId);
+  const record = await recordSubmission(deps.db, {
     submissionId: attach.submissionId,
     kind: 'accepted',
     jobId: attach.jobId,
-    handle: provider.handleFromJobId(attach.jobId),
+    handle,
     providerStatus: null,
     dueInMs: WINDOW_MS,
   });
+  if (record.outcome === 'attached_late') await cancelLateJob(deps, loaded, attach.submissionId, handle);
 }

@@ -24,6 +24,9 @@ export function openDb(databaseUrl: string, options: { readonly poolSize: number
     max: options.poolSize,
     connectionTimeoutMillis: 5_000,
     statement_timeout: 30_000,
+    // A network that swallows packets answers nothing: then this ends the wait.
+    query_timeout: 35_000,
+    keepAlive: true,
     options: '-c TimeZone=UTC',
     application_name: 'darkroom',
   });

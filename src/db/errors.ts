@@ -6,11 +6,17 @@ const UNAVAILABLE_KINDS = new Set([
   'SocketTimeout',
   'TooManyConnections',
   'TransactionWriteConflict',
+  'AuthenticationFailed',
+  'DatabaseDoesNotExist',
+  'DatabaseAccessDenied',
 ]);
-/** Connection trouble, shutdown, too many connections, lock and statement timeouts, deadlocks, disk full, read-only. */
-const UNAVAILABLE_SQLSTATE = /^(08...|53...|57P..|57014|40...|55P03|25006)$/;
+/**
+ * Connection trouble, refused log-in or database, shutdown, too many connections, lock and statement timeouts,
+ * deadlocks, disk full, read-only.
+ */
+const UNAVAILABLE_SQLSTATE = /^(08...|28...|3D000|53...|55000|55P03|57P..|57014|40...|25006)$/;
 const UNAVAILABLE_TEXT =
-  /ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|Connection terminated|timeout exceeded when trying to connect/;
+  /ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|Connection terminated|timeout exceeded when trying to connect|Query read timeout/;
 
 interface Layer {
   readonly code?: unknown;

@@ -10,7 +10,7 @@ export { grantCredits, readCredits } from './ledger.ts';
 export type { Credits, Granted } from './ledger.ts';
 export { loadGeneration } from './load-generation.ts';
 export type { LoadedGeneration, LoadedSubmission } from './load-generation.ts';
-export { claimDueGenerations, parkGeneration } from './operate.ts';
+export { claimDueGenerations, parkGeneration, releaseDueGeneration } from './operate.ts';
 export { recordOutput, renewOutput } from './outputs.ts';
 export type { OutputRecord } from './outputs.ts';
 export { findGeneration, listGenerations, readGenerationVersion } from './read-generations.ts';

@@ -34,6 +34,8 @@ const result = z.object({
   outcome: z.enum(['recorded', 'lost_race']),
   state: z.enum(['storing', 'stored', 'lost', 'invalid', 'deleting', 'deleted']),
   goneCount: z.int(),
+  /** The file that stands. */
+  path: z.string().nullable(),
 });
 
 /** The end of one attempt; on `lost_race` another attempt's file stands and the caller removes its own. */

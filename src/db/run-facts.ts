@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { timingsSchema } from '../domain/catalogue.ts';
+import { storedTimingsSchema } from '../domain/catalogue.ts';
 import type { Db } from './client.ts';
 
 /** All that is needed to start or wake a run: ids and frozen timings, nothing of the tenant's content. */
@@ -9,7 +9,7 @@ export const runFactsSchema = z.object({
   model: z.string(),
   provider: z.string(),
   method: z.string(),
-  timings: timingsSchema,
+  timings: storedTimingsSchema,
 });
 export type RunFacts = z.infer<typeof runFactsSchema>;
 

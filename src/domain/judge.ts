@@ -81,8 +81,8 @@ export function nextPollMs(
     facts.deadlineInMs > 0 &&
     observation.kind === 'running';
   const series = { initialMs: timings.pollInitialMs, factor: 1.5, maxMs: timings.pollMaxMs };
-  const asked = observation.kind === 'unavailable' ? observation.retryAfterMs : null;
-  const wanted = asked ?? (rare ? timings.safetyPollMs : backoffMs(attempt, series, random));
+  const asked = observation.kind === 'unavailable' ? (observation.retryAfterMs ?? 0) : 0;
+  const wanted = Math.max(asked, rare ? timings.safetyPollMs : backoffMs(attempt, series, random));
   const limit =
     facts.deadlineInMs > 0 ? facts.deadlineInMs : Math.max(0, facts.deadlineInMs + timings.deadlineGraceMs);
   return Math.max(Math.min(wanted, limit + 50), 50);

@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import { modelSchema, timingsSchema } from './catalogue.ts';
+import { modelSchema, storedTimingsSchema } from './catalogue.ts';
 import type { Model } from './catalogue.ts';
 
 /** What a generation was sold as; frozen at creation, so that a new catalogue changes nothing under way. */
-export const planSchema = z.strictObject({
+export const planSchema = z.object({
   method: modelSchema.shape.method,
   routes: modelSchema.shape.routes,
-  timings: timingsSchema,
+  timings: storedTimingsSchema,
   expectedDurationSeconds: z.int().positive(),
-  outputs: z.strictObject({
+  outputs: z.object({
     count: z.int().positive(),
     mediaTypes: z.array(z.string()),
     maxBytes: z.int().positive(),

@@ -23,7 +23,7 @@ export async function createWorkers(
   const { deps } = options;
   const { namespace, connectionOptions } = temporalSettings();
   const connection = await NativeConnection.connect(connectionOptions);
-  const { submit, collect, settle, park } = createActivities(deps);
+  const { submit, look, collect, settle, park } = createActivities(deps);
   const shared: Omit<WorkerOptions, 'taskQueue'> = {
     connection,
     namespace,
@@ -35,12 +35,12 @@ export async function createWorkers(
     interceptors: { activity: [() => ({ inbound: new FixedTextFailures(deps.log) })] },
   };
   const queues: WorkerOptions[] = [
-    { ...shared, taskQueue: MAIN_QUEUE, workflowsPath: WORKFLOWS, activities: { settle, park } },
+    { ...shared, taskQueue: MAIN_QUEUE, workflowsPath: WORKFLOWS, activities: { look, settle, park } },
     {
       ...shared,
       taskQueue: COLLECT_QUEUE,
       activities: { collect },
-      maxConcurrentActivityTaskExecutions: 200,
+      maxConcurrentActivityTaskExecutions: 1_000,
     },
     ...[...deps.providers.keys()].map((provider) => ({
       ...shared,

@@ -7,6 +7,10 @@ import { Inbox } from './inbox.ts';
 import type { GenerateMediaInput, GenerateMediaResult } from './messages.ts';
 import { Story, wordsFor } from './story.ts';
 
+/** As for every repetition of our own steps. */
+const LOST_MAX_MS = 5_000;
+const PARKED_MS = 3_600_000;
+
 /**
  * One generation: submit, wait, collect, settle. The rows in Postgres own every fact, this run owns time and order:
  * lost, repeated, reset, cancelled or terminated at any point, a new run of the same id reads its row and goes on.
@@ -16,7 +20,7 @@ export async function generateMedia(input: GenerateMediaInput): Promise<Generate
   const inbox = new Inbox();
   inbox.listen();
   const story = new Story();
-  const { submit, collect, settle, park } = createCalls(input, inbox);
+  const { submit, look, collect, settle, park } = createCalls(input, inbox);
 
   /** Each activity reads the rows and answers with what has to be done next. */
   async function follow(step: Exclude<Step, { step: 'done' }>): Promise<Step> {
@@ -26,7 +30,7 @@ export async function generateMedia(input: GenerateMediaInput): Promise<Generate
         await inbox.wait(step.inMs, wordsFor(step.reason));
         return submit();
       case 'attach':
-        return submit(step);
+        return look(step);
       case 'wait':
         story.tell(step.view, 'waiting for the provider: its callback, or our own look', step.inMs);
         return awaitOutcome(step, inbox, (summary) => collect(step.deadlineInMs, summary));
@@ -35,22 +39,23 @@ export async function generateMedia(input: GenerateMediaInput): Promise<Generate
         return settle(step);
       case 'park': {
         const { terminal } = await park(step.reason);
-        if (terminal) return submit();
+        if (terminal) return look(null);
         story.parked(step.reason);
-        await inbox.waitForWake();
+        await inbox.wait(PARKED_MS, 'for an operator, or an hour');
         story.resumed();
-        return submit();
+        return look(null);
       }
       case 'resume':
         await inbox.wait(step.inMs, 'a step was lost: read the rows again');
-        return step.lost === null ? submit() : submit(step.lost);
+        return look(step.lost);
     }
   }
 
   // Cancel in the Temporal UI must not cut a step: the inbox hears it, and the next step asks for a cancellation.
   return CancellationScope.nonCancellable(async () => {
-    let step: Step = { step: 'resume', inMs: 0, lost: null };
-    for (let losses = 0; step.step !== 'done';) {
+    // A run that begins with a wake takes the place of a lost one: it looks where that one was.
+    let step = await (inbox.woken ? look(null) : submit()).catch((error: unknown) => recover(error, null, 0));
+    for (let losses = 1; step.step !== 'done';) {
       const current: Exclude<Step, { step: 'done' }> = step;
       step = await follow(current).catch((error: unknown) => recover(error, current, losses++));
     }
@@ -60,11 +65,13 @@ export async function generateMedia(input: GenerateMediaInput): Promise<Generate
 }
 
 /** A broken step needs a person; a lost one (its worker died, it timed out) is looked at again, from the rows. */
-function recover(error: unknown, step: Step, losses: number): Step {
+function recover(error: unknown, step: Step | null, losses: number): Step {
   if (!(error instanceof ActivityFailure)) throw error;
   const { cause } = error;
-  if (cause instanceof ApplicationFailure && cause.type === STEP_BROKEN)
-    return { step: 'park', reason: cause.message };
-  const inMs = Math.min(30_000, 250 * 2 ** Math.min(losses, 7));
-  return { step: 'resume', inMs, lost: step.step === 'attach' ? step : null };
+  const broken = cause instanceof ApplicationFailure && cause.type === STEP_BROKEN;
+  // When even setting aside is broken, nothing is left but to try again.
+  if (broken && step?.step !== 'park') return { step: 'park', reason: cause.message };
+  const inMs = Math.min(LOST_MAX_MS, 250 * 2 ** Math.min(losses, 7));
+  const lost = step?.step === 'attach' ? step : step?.step === 'resume' ? step.lost : null;
+  return { step: 'resume', inMs, lost };
 }

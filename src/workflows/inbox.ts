@@ -27,12 +27,16 @@ export class Inbox {
     return this.#reason !== null;
   }
 
-  /** Taken by the step that is about to read the rows. */
+  /** Taken by the step that is about to read the rows. Cancel stays pressed until a step has carried it there. */
   take(): { readonly reason: WakeReason | null; readonly cancelPressed: boolean } {
     const taken = { reason: this.#reason, cancelPressed: this.#cancelPressed };
     this.#reason = null;
-    this.#cancelPressed = false;
     return taken;
+  }
+
+  /** The step that carried Cancel has ended well: it stands in the row. */
+  cancelWritten(): void {
+    this.#cancelPressed = false;
   }
 
   /** Until woken, or for this long. */

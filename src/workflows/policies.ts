@@ -12,6 +12,7 @@ const MINUTE_MS = 60_000;
 export function submitOptions(provider: string, timings: Timings): ActivityOptions {
   return {
     taskQueue: submitQueue(provider),
+    scheduleToStartTimeout: timings.submitQueueMs,
     startToCloseTimeout: timings.submitStartToCloseMs,
     heartbeatTimeout: HEARTBEAT,
     retry: { maximumAttempts: 1 },
@@ -36,3 +37,10 @@ export function collectOptions(deadlineInMs: number, timings: Timings): Activity
 
 /** Steps on the run's own queue that only write to the database. */
 export const settleOptions: ActivityOptions = { startToCloseTimeout: '30s', retry: NEVER_ENDING };
+
+/** Reading the rows, and asking the provider for a job that is unknown; one attempt, since the run looks again itself. */
+export const lookOptions: ActivityOptions = {
+  startToCloseTimeout: '60s',
+  heartbeatTimeout: HEARTBEAT,
+  retry: { maximumAttempts: 1 },
+};

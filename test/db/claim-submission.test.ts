@@ -169,10 +169,10 @@ describe('claim_submission: unknown is sent again only as itself', () => {
     expect(await claimSubmission(test.db, claimOf(id, REPLAY))).toEqual({ outcome: 'unknown' });
   });
 
-  it('also when a cancel is asked: only the answer tells what there is to cancel', async () => {
+  it('not when a cancel is asked: a find, a callback or the deadline tells, never a new send', async () => {
     const id = await unknown();
     await requestCancel(test.db, { generationId: id, tenantId: null, actor: 'operator' });
-    expect((await claimSubmission(test.db, claimOf(id, REPLAY))).outcome).toBe('send');
+    expect((await claimSubmission(test.db, claimOf(id, REPLAY))).outcome).toBe('unknown');
     await accept(test.db, id);
     expect(await facts(test.db, id)).toMatchObject({ stage: 'waiting', cancel: 'requested', hold: 'held' });
   });

@@ -56,7 +56,7 @@ describe('outputs: leases', () => {
       problem: 'http_404',
       gone: true,
     } as const;
-    expect(await recordOutput(test.db, retry)).toEqual({
+    expect(await recordOutput(test.db, retry)).toMatchObject({
       outcome: 'recorded',
       state: 'storing',
       goneCount: 1,
@@ -114,12 +114,12 @@ describe('outputs: one winner', () => {
   it('an attempt whose lease was taken over still wins if its file is complete first', async () => {
     const id = await leftBehind();
     await claim(id);
-    expect(await store(test.db, id, { attempt: 1 })).toEqual({
+    expect(await store(test.db, id, { attempt: 1 })).toMatchObject({
       outcome: 'recorded',
       state: 'stored',
       goneCount: 0,
     });
-    expect(await drop(test.db, id, 0, 'invalid', 2)).toEqual({
+    expect(await drop(test.db, id, 0, 'invalid', 2)).toMatchObject({
       outcome: 'lost_race',
       state: 'stored',
       goneCount: 0,
@@ -132,12 +132,12 @@ describe('outputs: one winner', () => {
   it.each(['lost', 'invalid'] as const)('only the holder says %s', async (result) => {
     const id = await leftBehind();
     await claim(id);
-    expect(await drop(test.db, id, 0, result, 1)).toEqual({
+    expect(await drop(test.db, id, 0, result, 1)).toMatchObject({
       outcome: 'lost_race',
       state: 'storing',
       goneCount: 0,
     });
-    expect(await drop(test.db, id, 0, result, 2)).toEqual({
+    expect(await drop(test.db, id, 0, result, 2)).toMatchObject({
       outcome: 'recorded',
       state: result,
       goneCount: 0,
@@ -170,7 +170,7 @@ describe('outputs: one winner', () => {
 
   it('a row that is not there (a restored database) reads as lost, so that the file is removed', async () => {
     const id = await accepted(test.db, await newTenant(test.db));
-    expect(await store(test.db, id)).toEqual({ outcome: 'lost_race', state: 'lost', goneCount: 0 });
+    expect(await store(test.db, id)).toMatchObject({ outcome: 'lost_race', state: 'lost', goneCount: 0 });
     expect(await outputsOf(id)).toEqual([]);
   });
 

@@ -154,7 +154,7 @@ describe('nextPollMs', () => {
     expect(nextPollMs(running, { ...poll, deadlineInMs: -90_000 }, 9, middle)).toBe(50);
   });
 
-  it('is never below 50 ms, also where the provider asks for 0', () => {
-    expect(nextPollMs({ ...unavailable, retryAfterMs: 0 }, poll, 0, middle)).toBe(50);
+  it('is never below our own pause, also where the provider asks for 0', () => {
+    expect(nextPollMs({ ...unavailable, retryAfterMs: 0 }, poll, 0, middle)).toBe(2_000);
   });
 });

@@ -1,6 +1,9 @@
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { isDatabaseUnavailable, loadGeneration, openDb } from '../../src/db/index.ts';
 import { eventually } from '../simulators/control.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
@@ -74,7 +77,6 @@ describe('Postgres', () => {
       await handle.signal('wake', { reason: 'operator' });
       await sleep(6_000);
       const events = (await historyOf(room, asked.id)).length;
-      process.stdout.write(`locked out for 6 s: ${events} events\n`);
       expect(events).toBeLessThanOrEqual(60);
     } finally {
       await admin.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS true`);
@@ -85,6 +87,46 @@ describe('Postgres', () => {
     );
     await untilEnd(room, asked.id, 20_000);
     await expectPromise(room, asked, { state: 'succeeded', jobs: 1 });
+  });
+});
+
+describe('a network that swallows packets', () => {
+  it('a call to Postgres ends by itself, not when the kernel gives up (every wait has a limit)', async () => {
+    const target = new URL(inject('templateUrl'));
+    const { port, hostname } = target;
+    let frozen = false;
+    const sockets: Socket[] = [];
+    const proxy = createServer((near) => {
+      const far = connect(Number(port), hostname);
+      for (const [from, to] of [
+        [near, far],
+        [far, near],
+      ] as const) {
+        sockets.push(from);
+        from.on('error', () => undefined);
+        from.on('data', (chunk) => {
+          if (!frozen) to.write(chunk);
+        });
+      }
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    target.port = String((proxy.address() as AddressInfo).port);
+    target.pathname = `/${database}`;
+    const db = openDb(target.href, { poolSize: 1 });
+    try {
+      const id = 'gen_00000000000000000000000000';
+      expect(await loadGeneration(db, { generationId: id, dueInMs: 1 })).toBeNull();
+      frozen = true;
+      const error = await Promise.race([
+        loadGeneration(db, { generationId: id, dueInMs: 1 }).catch((reason: unknown) => reason),
+        sleep(45_000, 'still waiting'),
+      ]);
+      expect(isDatabaseUnavailable(error)).toBe(true);
+    } finally {
+      for (const socket of sockets) socket.destroy();
+      proxy.close();
+      await db.close();
+    }
   });
 });
 

@@ -41,20 +41,19 @@ const posts = async (prompt: string) =>
   (await room.sim.journal(prompt)).requests.filter(({ method }) => method === 'POST').length;
 
 describe('a provider that', () => {
-  it('asks for a retry after 0 seconds is not hammered, and the history does not explode', async () => {
+  it('asks for a retry after 0 seconds is not hammered', async () => {
     const prompt = uniquePrompt('retry after 0');
     await room.sim.fault(prompt, { kind: 'status_429', retry_after: 0 });
     const asked = await ask(room, 'by-callback', prompt);
     await eventually(async () => ((await posts(prompt)) > 0 ? true : undefined), 20_000);
     await sleep(4_000);
     const sent = await posts(prompt);
-    const events = (await historyOf(room, asked.id)).length;
     await call(room, 'DELETE', `/v1/generations/${asked.id}`);
     await expectPromise(room, asked, { state: 'cancelled', jobs: 0 });
-    expect({ sent, events }).toEqual({ sent: expect.toSatisfy((n) => n <= 12), events: expect.anything() });
+    expect(sent).toBeLessThanOrEqual(12);
   });
 
-  it('refuses for capacity until the deadline: never far beyond the event budget', async () => {
+  it('refuses for capacity until the deadline: failed, at most 11 events a try', async () => {
     const prompt = uniquePrompt('busy until the deadline');
     await room.sim.fault(prompt, { kind: 'status_429' });
     const asked = await ask(room, 'short-deadline', prompt);
@@ -62,7 +61,7 @@ describe('a provider that', () => {
     await expectPromise(room, asked, { state: 'failed', jobs: 0 });
     const sent = await posts(prompt);
     const events = (await historyOf(room, asked.id)).length;
-    process.stdout.write(`429: ${sent} posts, ${events} events\n`);
+    expect(events).toBeLessThanOrEqual(11 * sent + 25);
   });
 
   it('says Retry-After: one day still has its row due by the deadline', async () => {
@@ -109,7 +108,8 @@ describe('cancel', () => {
     expect((await call(room, 'DELETE', `/v1/generations/${asked.id}`)).status).toBe(202);
     const [job] = (await room.sim.journal(prompt)).jobs;
     await room.sim.post('callback', { job_id: job?.id, type: 'job.running', event_id: `evt_${job?.id}` });
-    await untilEnd(room, asked.id, 10_000);
+    const end = await untilEnd(room, asked.id, 10_000).catch(() => get(room, asked.id));
+    expect(end).toMatchObject({ stage: 'done' });
     await expectPromise(room, asked, { state: 'cancelled', jobs: 1 });
   });
 
@@ -143,7 +143,7 @@ describe('cancel', () => {
     }
   });
 
-  it('of a parked run while Temporal is away: settled, and the run ends when it is back', async () => {
+  it('of a parked run while Temporal is away: settled at once; its run ends at the next look', async () => {
     const prompt = uniquePrompt('parked, then cancelled');
     await room.sim.fault(prompt, { kind: 'status_429', retry_after: 1 });
     const asked = await ask(room, 'by-callback', prompt);
@@ -156,8 +156,9 @@ describe('cancel', () => {
     await room.temporal.kill();
     const answer = await call(room, 'DELETE', `/v1/generations/${asked.id}`);
     expect(answer.status).toBe(200);
-    await sleep(4_000);
+    expect(answer.body.state).toBe('cancelled');
     await room.temporal.start();
+    await room.client.workflow.getHandle(asked.id).signal('wake', { reason: 'operator' });
     await untilClosed(asked.id, 25_000);
     await expectInvariants(room);
   });

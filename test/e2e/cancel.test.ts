@@ -45,18 +45,19 @@ describe('cancel while', () => {
     expect((await room.sim.journal(prompt)).jobs[0]?.cancels).toBe(1);
   });
 
-  it('the submission is unknown: recorded; the job is found, then cancelled', async () => {
+  it('the submission is unknown: recorded, never sent again; the callback tells that it is too late', async () => {
     const prompt = uniquePrompt('unknown');
-    await room.sim.fault(
-      prompt,
-      { kind: 'answer_lost_then_ok', times: 1 },
-      { kind: 'render_ms', ms: 20_000 },
-    );
+    await room.sim.fault(prompt, { kind: 'reset_after_accept' }, { kind: 'render_ms', ms: 2_500 });
     const asked = await ask(room, 'by-callback', prompt);
-    await until(room, asked.id, ({ stage }) => stage === 'submission_unknown' || stage === 'waiting');
+    await until(room, asked.id, ({ stage }) => stage === 'submission_unknown');
     expect((await cancel(asked.id)).status).toBe(202);
+    const posts = async () =>
+      (await room.sim.journal(prompt)).requests.filter(({ method }) => method === 'POST').length;
+    const sent = await posts();
     await untilEnd(room, asked.id);
-    await expectPromise(room, asked, { state: 'cancelled', jobs: 1 });
+    const generation = await expectPromise(room, asked, { state: 'succeeded', jobs: 1 });
+    expect(generation.cancellation?.outcome).toBe('too_late');
+    expect(await posts()).toBe(sent);
   });
 
   it('waiting: tracking stops, the render may go on, nothing is charged', async () => {

@@ -203,7 +203,11 @@ BEGIN
         PERFORM move_stage(g.id, 'submission_unknown');
     END IF;
     IF s.state = 'unknown' AND NOT (coalesce((p ->> 'replay')::boolean, false) AND s.provider = p ->> 'provider' AND s.credential = p ->> 'credential'
-        AND v_now < s.first_sent_at + (p ->> 'replayWindowMs')::double precision * interval '1 millisecond' AND v_now < g.deadline_at) THEN
+        AND v_now + (p ->> 'leaseMs')::double precision * interval '1 millisecond'
+            < s.first_sent_at + (p ->> 'replayWindowMs')::double precision * interval '1 millisecond'
+        AND v_now < g.deadline_at AND g.cancel_requested_at IS NULL) THEN
+        -- Only a find, a callback, an operator or the deadline can tell now.
+        UPDATE generation SET due_at = greatest(deadline_at, v_now) WHERE id = g.id;
         RETURN jsonb_build_object('outcome', 'unknown');
     END IF;
     IF g.cancel_requested_at IS NOT NULL AND s.state IS DISTINCT FROM 'unknown' THEN
@@ -287,7 +291,7 @@ BEGIN
             END IF;
             IF g.completed_at IS NULL AND s.state = 'accepted' THEN
                 PERFORM move_stage(g.id, 'waiting');
-                UPDATE generation SET due_at = ms_from_now((p ->> 'dueInMs')::double precision) WHERE id = g.id;
+                UPDATE generation SET due_at = least(ms_from_now((p ->> 'dueInMs')::double precision), greatest(deadline_at, v_now)) WHERE id = g.id;
                 v_outcome := 'attached';
             ELSE
                 v_outcome := 'attached_late';
@@ -305,7 +309,7 @@ BEGIN
         WHERE id = s.id RETURNING * INTO s;
         IF g.completed_at IS NULL THEN
             PERFORM move_stage(g.id, CASE s.state WHEN 'unknown' THEN 'submission_unknown' ELSE 'queued' END);
-            UPDATE generation SET due_at = ms_from_now((p ->> 'retryInMs')::double precision) WHERE id = g.id;
+            UPDATE generation SET due_at = least(ms_from_now((p ->> 'retryInMs')::double precision), greatest(deadline_at, v_now)) WHERE id = g.id;
         END IF;
         v_outcome := 'recorded';
     END IF;
@@ -349,7 +353,9 @@ BEGIN
     END IF;
     v_now := clock_timestamp();
     SELECT * INTO s FROM submission WHERE id = v_submission_id;
-    IF s.callback_count >= 100 THEN
+    IF EXISTS (SELECT 1 FROM callback WHERE submission_id = s.id AND event_key = p ->> 'eventKey') THEN
+        v_outcome := 'duplicate';
+    ELSIF s.callback_count >= 100 THEN
         v_outcome := 'capped';
     ELSE
         INSERT INTO callback (provider, credential, submission_id, provider_job_id, event_key, type, terminal, progress, body)
@@ -417,7 +423,7 @@ END $$;
 -- The end of one attempt at one output; the first file that is complete wins, whichever attempt wrote it.
 -- in:  {generationId, index, attempt, result: stored, path, bytes, sha256 (hex), mediaType, width?, height?, durationSeconds?, retentionMs}
 --      {…, result: lost | invalid, problem} | {…, result: retry, problem, gone: boolean}
--- out: {outcome: recorded | lost_race, state, goneCount}
+-- out: {outcome: recorded | lost_race, state, goneCount, path: the file that stands}
 CREATE OR REPLACE FUNCTION record_output(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
     o output;
@@ -439,9 +445,9 @@ BEGIN
     IF o.generation_id IS NULL THEN
         SELECT * INTO o FROM output WHERE generation_id = p ->> 'generationId' AND index = (p ->> 'index')::integer;
         -- No row at all (a database restored to an earlier moment) reads as lost: the caller removes its file.
-        RETURN jsonb_build_object('outcome', 'lost_race', 'state', coalesce(o.state, 'lost'), 'goneCount', coalesce(o.gone_count, 0));
+        RETURN jsonb_build_object('outcome', 'lost_race', 'state', coalesce(o.state, 'lost'), 'goneCount', coalesce(o.gone_count, 0), 'path', o.path);
     END IF;
-    RETURN jsonb_build_object('outcome', 'recorded', 'state', o.state, 'goneCount', o.gone_count);
+    RETURN jsonb_build_object('outcome', 'recorded', 'state', o.state, 'goneCount', o.gone_count, 'path', o.path);
 END $$;
 -- What the provider says of the job now. The first observed success ends the deadline and creates the rows of its outputs.
 -- in:  {submissionId, by: callback | poll | submit, kind: running | succeeded | failed | cancelled | not_found | unavailable,
@@ -637,7 +643,7 @@ BEGIN
     IF NOT FOUND OR g.completed_at IS NOT NULL THEN
         RETURN jsonb_build_object('terminal', true);
     END IF;
-    UPDATE generation SET stage = 'needs_operator', operator_reason = p ->> 'reason', updated_at = clock_timestamp(), wake_requested_at = NULL,
+    UPDATE generation SET stage = 'needs_operator', operator_reason = p ->> 'reason', updated_at = clock_timestamp(),
         due_at = ms_from_now((p ->> 'dueInMs')::double precision)
     WHERE id = g.id;
     IF g.stage <> 'needs_operator' THEN
@@ -669,6 +675,16 @@ BEGIN
     )
     SELECT coalesce(jsonb_agg(run), '[]') INTO v_runs FROM pushed;
     RETURN v_runs;
+END $$;
+
+-- A run that could not be ensured (Temporal away): its row is due again soon, and the pass does not count.
+-- in: {generationId}
+CREATE OR REPLACE FUNCTION release_due_generation(p jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE generation SET due_at = clock_timestamp(), sweep_count = greatest(sweep_count - 1, 0),
+        wake_requested_at = CASE WHEN wake_requested_at IS NULL THEN NULL ELSE clock_timestamp() END
+    WHERE id = p ->> 'generationId' AND completed_at IS NULL;
+    RETURN FOUND;
 END $$;
 
 -- Credits bought or given: once per business key.
