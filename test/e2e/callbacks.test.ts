@@ -97,7 +97,8 @@ describe('a callback', () => {
     await expectPromise(room, asked, { state: 'succeeded', jobs: 1 });
     const events = await historyOf(room, asked.id);
     const signals = events.filter((event) => event['workflowExecutionSignaledEventAttributes']);
-    expect(signals.length).toBeLessThanOrEqual(4);
+    // One is outstanding at a time; a few more when the run has read the rows in between.
+    expect(signals.length).toBeLessThanOrEqual(10);
   });
 
   it('WHI-15 after the end: 200, recorded, nothing changes', async () => {

@@ -186,11 +186,11 @@ describe('download: limits', () => {
     let writes = 0;
     const abort = new AbortController();
     const running = download(createClient([server.port]), server.port, {
-      limits: { maxBytes: 1e9, idleMs: 50, totalMs: 5000 },
+      limits: { maxBytes: 1e9, idleMs: 500, totalMs: 20_000 },
       signal: abort.signal,
       write: async () => {
         writes++;
-        await setTimeout(100);
+        await setTimeout(700);
         if (writes === 3) abort.abort(new Error('enough'));
       },
     });
