@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import LongFirst from './test/support/sequencer.ts';
 
 export default defineConfig({
   test: {
@@ -13,5 +14,6 @@ export default defineConfig({
     teardownTimeout: 15_000,
     allowOnly: false,
     retry: 0,
+    sequence: { sequencer: LongFirst },
   },
 });
