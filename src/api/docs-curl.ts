@@ -1,12 +1,21 @@
 import type { oas31 } from 'zod-openapi';
 
-/** A shell command that calls the operation, with example values in the place of required parameters. */
+/** Optional headers worth showing: a wait of half a minute fits into the limits of common proxies. */
+const SHOWN_OPTIONAL_HEADERS: Readonly<Record<string, string>> = { Prefer: 'wait=30' };
+
+/**
+ * A shell command that calls the operation, with example values in the place of required parameters.
+ * Undefined when it needs a body without an example, as callbacks do: only their senders can write and sign one.
+ */
 export function curlOf(documented: {
   readonly path: string;
   readonly method: string;
   readonly operation: oas31.OperationObject;
-}): string {
+}): string | undefined {
   const { path, method, operation } = documented;
+  const body = operation.requestBody as oas31.RequestBodyObject | undefined;
+  const bodies = Object.entries(body?.content ?? {}).filter(([, { example }]) => example !== undefined);
+  if (body?.required === true && bodies.length === 0) return undefined;
   const parameters = (operation.parameters ?? []).flatMap((parameter) =>
     '$ref' in parameter ? [] : [parameter],
   );
@@ -19,13 +28,13 @@ export function curlOf(documented: {
   const lines = [`curl -sS ${method === 'get' ? '' : `-X ${method.toUpperCase()} `}"$DARKROOM_URL${url}"`];
   if ((operation.security?.length ?? 0) > 0) lines.push('-H "Authorization: Bearer $DARKROOM_KEY"');
   for (const parameter of parameters) {
-    if (parameter.in !== 'header' || parameter.required !== true) continue;
+    if (parameter.in !== 'header') continue;
+    const shown = SHOWN_OPTIONAL_HEADERS[parameter.name];
+    if (parameter.required !== true && shown === undefined) continue;
     const value = parameter.name === 'Idempotency-Key' ? '$(uuidgen)' : exampleOf(parameter, parameter.name);
-    lines.push(`-H "${parameter.name}: ${value}"`);
+    lines.push(`-H "${parameter.name}: ${shown ?? value}"`);
   }
-  const body = operation.requestBody as oas31.RequestBodyObject | undefined;
-  for (const [mediaType, { example }] of Object.entries(body?.content ?? {})) {
-    if (example === undefined) continue;
+  for (const [mediaType, { example }] of bodies) {
     lines.push(`-H "Content-Type: ${mediaType}"`, `-d '${JSON.stringify(example).replace(/'/g, `'\\''`)}'`);
   }
   return lines.join(' \\\n  ');

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import {
   createDocument,
@@ -67,6 +68,12 @@ function operation(route: Route, catalogue: Catalogue): ZodOpenApiOperationObjec
   };
 }
 
+/** The version of this package; its file lies at the same place seen from `src/api` and from `dist/api`. */
+function packageVersion(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return z.object({ version: z.string() }).parse(JSON.parse(text)).version;
+}
+
 /** OpenAPI 3.1 of these routes, from the same schemas that check the requests. */
 export function openApiDocument(routes: readonly Route[], catalogue: Catalogue): ApiDocument {
   const paths: NonNullable<ZodOpenApiObject['paths']> = {};
@@ -77,7 +84,7 @@ export function openApiDocument(routes: readonly Route[], catalogue: Catalogue):
     openapi: '3.1.0',
     info: {
       title: 'Darkroom',
-      version: '1.0.0',
+      version: packageVersion(),
       description:
         'Runs AI media generations on credits: one call creates a generation, its price is held, its output is stored, and the credits ' +
         'are settled exactly once. Errors are RFC 9457 problem documents; branch on `code`.',
