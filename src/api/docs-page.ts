@@ -19,13 +19,17 @@ table{border-collapse:collapse;width:100%;min-width:44rem;font-size:15px}
 th,td{text-align:left;vertical-align:top;padding:.35rem .6rem;border-bottom:1px solid var(--line);overflow-wrap:anywhere}
 th{white-space:nowrap}
 .fields,.answers{table-layout:fixed}
-.fields th:nth-child(1){width:25%}.fields th:nth-child(2){width:14%}.fields th:nth-child(3){width:23%}.fields th:nth-child(4){width:10%}
+.fields th:nth-child(1){width:24%}.fields th:nth-child(2){width:13%}.fields th:nth-child(3){width:24%}
+.defaults th:nth-child(4){width:9%}
 .answers th:nth-child(1){width:4rem}.answers th:nth-child(3){width:24%}.answers th:nth-child(4){width:12rem}
 small,.auth{opacity:.75}small{white-space:nowrap}
 nav ul{columns:2;padding-left:1.2rem}nav li{break-inside:avoid}
 .method{font-weight:700;text-transform:uppercase}
 summary{cursor:pointer;padding:.25rem 0}
-@media(max-width:40rem){body{padding:1rem}section{padding:1rem .75rem}nav ul{columns:1}}
+@media(max-width:40rem){body{padding:1rem}section{padding:1rem .75rem}nav ul{columns:1}
+table{min-width:0}thead{display:none}tr{display:block;padding:.4rem 0;border-bottom:1px solid var(--line)}td{display:block;border:0;padding:.1rem 0}
+td:empty{display:none}td:first-child{font-weight:700}
+.defaults td:nth-child(4)::before{content:"default "}}
 `;
 
 /** The way of a user through the calls that matter most; one path in the document can't keep it. Others follow. */

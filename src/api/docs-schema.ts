@@ -42,35 +42,37 @@ export function text(value: string): Html {
   return prose(value, (word) => (Object.hasOwn(PROBLEMS, word) ? `#problem-${word}` : undefined));
 }
 
-/** One row for each field: name, type, allowed values, default and meaning. */
+/** One row for each field: name, type, allowed values, default (if any field has one) and meaning. */
 export function fieldTable(rows: readonly FieldRow[], label: string): Html {
   if (rows.length === 0) return NOTHING;
+  const defaults = rows.some(({ schema }) => schema.default !== undefined);
   return scrolling(
     label,
-    html`<table class="fields">
+    html`<table class="fields${defaults ? ' defaults' : ''}">
       <thead>
         <tr>
           <th>name</th>
           <th>type</th>
           <th>allowed</th>
-          <th>default</th>
+          ${defaults ? html`<th>default</th>` : NOTHING}
           <th>meaning</th>
         </tr>
       </thead>
       <tbody>
-        ${joined(rows.map(fieldRow))}
+        ${joined(rows.map((row) => fieldRow(row, defaults)))}
       </tbody>
     </table>`,
   );
 }
 
-function fieldRow({ name, note, schema, description }: FieldRow): Html {
+function fieldRow({ name, note, schema, description }: FieldRow, defaults: boolean): Html {
+  const preset = schema.default === undefined ? NOTHING : code(JSON.stringify(schema.default));
   const { value } = withoutNull(schema);
   return html`<tr>
     <td>${code(name)} <small>${note}</small></td>
     <td>${typeOf(schema)}</td>
     <td>${allowed(value)}</td>
-    <td>${schema.default === undefined ? NOTHING : code(JSON.stringify(schema.default))}</td>
+    ${defaults ? html`<td>${preset}</td>` : NOTHING}
     <td>${text(description ?? schema.description ?? value.description ?? '')}</td>
   </tr>`;
 }
@@ -109,7 +111,8 @@ function nameOf(schema: ShownSchema): Html {
     const name = schema.$ref.replace('#/components/schemas/', '');
     return html`<a href="#schema-${name}">${name}</a>`;
   }
-  if (schema.items !== undefined) return html`list of ${nameOf(schema.items)}`;
+  if (schema.items !== undefined)
+    return html`list of ${nameOf(schema.items)}${schema.items.$ref === undefined ? 's' : ''}`;
   if (typeof schema.additionalProperties === 'object' && schema.properties === undefined) {
     const { type } = schema.additionalProperties;
     return html`object${typeof type === 'string' ? ` of ${type}s` : ''}`;
