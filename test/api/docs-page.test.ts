@@ -1,0 +1,95 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { docsPage } from '../../src/api/docs-page.ts';
+import { fieldTable } from '../../src/api/docs-schema.ts';
+import { prose } from '../../src/api/html.ts';
+import { openApiDocument } from '../../src/api/openapi.ts';
+import { ROUTES } from '../../src/api/routes/index.ts';
+import { DEFAULT_CATALOGUE } from '../../src/domain/catalogue.ts';
+
+const document = openApiDocument(ROUTES, DEFAULT_CATALOGUE);
+const page = docsPage(document).html;
+
+/** The markup of one operation or schema. */
+function section(id: string): string {
+  const start = page.indexOf(`<section id="${id}">`);
+  expect(start).toBeGreaterThan(0);
+  return page.slice(start, page.indexOf('</section>', start));
+}
+
+describe('the page of the API document', () => {
+  it('has the version of the package', () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    expect(document.info.version).toBe(version);
+    expect(page).toContain(`<h1>Darkroom API ${version}</h1>`);
+  });
+
+  it('goes the way of a user', () => {
+    const ids = [...page.matchAll(/<section id="([a-z]\w+)">/g)].map((match) => match[1]);
+    expect(ids).toEqual([
+      'createGeneration',
+      'getGeneration',
+      'listGenerations',
+      'cancelGeneration',
+      'deleteGeneration',
+      'getCredits',
+      'getAccountCredits',
+      'listModels',
+      'receiveCallback',
+      'receiveAccountCallback',
+      'health',
+      'readiness',
+      'openApi',
+      'docs',
+    ]);
+  });
+
+  it('shows no backtick, and every link inside leads somewhere', () => {
+    const prosePart = page.replace(/<pre[\s\S]*?<\/pre>/g, '').replace(/<style>[\s\S]*?<\/style>/, '');
+    expect(prosePart).not.toContain('`');
+    const targets = [...page.matchAll(/href="#([^"]+)"/g)].map((match) => match[1]!);
+    expect(targets).toContain('problem-price_changed');
+    expect(targets).toContain('schema-Generation');
+    for (const target of targets) expect(page).toContain(`id="${target}"`);
+  });
+
+  it('shows a command where a caller can run it, and none for callbacks', () => {
+    expect(section('getGeneration')).toContain('-H &quot;Prefer: wait=30&quot;');
+    expect(section('receiveCallback')).not.toContain('curl');
+    expect(section('receiveAccountCallback')).not.toContain('curl');
+    expect(page.match(/curl -sS/g)).toHaveLength(12);
+  });
+
+  it('shows values, bounds and defaults of parameters, and raw schemas only folded', () => {
+    const list = section('listGenerations');
+    expect(list).toContain('<td>1 to 100</td>');
+    expect(list).toContain('<td><code>20</code></td>');
+    expect(list).toContain('<code>queued</code>, <code>running</code>');
+    expect(list).toContain('like <code>2026-11-29T12:00:00Z</code>');
+    expect(list).not.toContain('02-29|');
+    const withoutFolded = page.replace(/<details>[\s\S]*?<\/details>/g, '');
+    expect(withoutFolded).not.toContain('additionalProperties');
+    expect(page).toContain('additionalProperties');
+  });
+
+  it('puts every table into a box that scrolls by itself', () => {
+    expect(page.match(/<table/g)!.length).toBeGreaterThan(20);
+    expect(page.match(/tabindex="0"><table/g)).toHaveLength(page.match(/<table/g)!.length);
+  });
+});
+
+describe('texts and schemas as markup', () => {
+  it('escapes what it shows, also inside code', () => {
+    expect(prose('a `<b>` & `c', (word) => (word === '<b>' ? '#"' : undefined)).raw).toBe(
+      'a <a href="#&quot;"><code>&lt;b&gt;</code></a> &amp; `c',
+    );
+  });
+
+  it('says null, lists and inner objects in words', () => {
+    const row = (schema: object) => fieldTable([{ name: 'f', note: '', schema }], 'F').raw;
+    expect(row({ anyOf: [{ type: 'integer', minimum: 0 }, { type: 'null' }] })).toContain('integer or null');
+    expect(row({ type: ['string', 'null'] })).toContain('<td>string or null</td>');
+    expect(row({ type: 'array', items: { type: 'string' } })).toContain('<td>list of strings</td>');
+    expect(row({ type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER })).toContain('at least 0');
+  });
+});
