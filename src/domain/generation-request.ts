@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Catalogue, Model } from './catalogue.ts';
+import { inputSchema } from './input-schema.ts';
 
 /** Text without NUL, which PostgreSQL can't store. The strict JSON reader refuses it before with its own code. */
 const WITHOUT_NUL = /^[^\0]*$/u;
@@ -28,46 +29,18 @@ export const metadataSchema = z
     example: { order: 'A-1' },
   });
 
-/** Unicode code points, as JSON Schema counts `maxLength`. */
-function countCharacters(text: string): number {
-  return text.replace(/[\ud800-\udbff][\udc00-\udfff]/g, '.').length;
-}
-
-/** The input that one model takes; unknown fields are refused. Characters are Unicode code points. */
-export function inputSchema(model: Model) {
-  const { promptCharacters, durationSeconds } = model.limits;
-  return z.strictObject({
-    prompt: z
-      .string()
-      .regex(/^[^\0]*\S[^\0]*$/u, 'Write what the video shall show; white space alone is not a prompt.')
-      .refine(
-        (text) => countCharacters(text) <= promptCharacters,
-        `Use at most ${promptCharacters} characters.`,
-      )
-      .meta({
-        description: 'What the video shall show.',
-        minLength: 1,
-        maxLength: promptCharacters,
-        example: 'A lighthouse in a storm, seen from the sea',
-      }),
-    duration_seconds: z
-      .int()
-      .min(durationSeconds.min)
-      .max(durationSeconds.max)
-      .default(durationSeconds.default)
-      .meta({
-        description: 'Length of the video; the price is per second.',
-        example: durationSeconds.default,
-      }),
-  });
-}
-
 /** The body of `POST /v1/generations` for one model of the catalogue. */
 export function requestSchema(model: Model) {
   return z.strictObject({
-    model: z.literal(model.id),
-    input: inputSchema(model),
+    model: z.literal(model.id).meta({ description: 'Id of the model.' }),
+    input: inputSchema(model).meta({ description: 'What to make; the fields differ from model to model.' }),
     account: accountSchema.default('default'),
+    provider: z
+      .enum([...new Set(model.routes.map(({ provider }) => provider))])
+      .optional()
+      .meta({
+        description: 'Only this provider; without it the first that can take the job.',
+      }),
     deadline_seconds: z
       .int()
       .min(1)

@@ -1,4 +1,4 @@
-import type { Timings } from './catalogue.ts';
+import type { Timings } from './timings.ts';
 import type { CancellationOutcome } from './generation.ts';
 import type { Observation, ProviderCapabilities } from './provider.ts';
 import type { SettleProposal } from './step.ts';
@@ -9,6 +9,8 @@ export interface JobFacts {
   readonly cancelRequested: boolean;
   /** The provider took our cancel call, or is known to offer none. */
   readonly cancelSent: boolean;
+  /** It took it: from then on a job that is gone has been cancelled. */
+  readonly cancelTaken: boolean;
   readonly sinceAcceptedMs: number;
   readonly deadlineInMs: number;
   readonly timings: Timings;
@@ -38,7 +40,7 @@ export function judge(observation: Observation, facts: JobFacts): Verdict {
       if (pastDeadline) return { kind: 'settle', proposal: EXPIRED };
       return { kind: 'settle', proposal: { state: 'failed', errorCode: 'provider_failed' } };
     case 'not_found':
-      if (facts.cancelSent && facts.cancelRequested) return { kind: 'settle', proposal: CANCELLED };
+      if (facts.cancelTaken && facts.cancelRequested) return { kind: 'settle', proposal: CANCELLED };
       return pastDeadline && facts.sinceAcceptedMs >= facts.timings.notFoundGraceMs
         ? { kind: 'settle', proposal: EXPIRED }
         : pastGrace
@@ -61,15 +63,18 @@ export function mustAskCancel(observation: Observation, facts: JobFacts): boolea
 
 /** What a cancelled job means at a provider of this kind. */
 export function cancelOutcome(cancel: ProviderCapabilities['cancel']): CancellationOutcome {
-  return { stops: 'confirmed', stops_tracking: 'accepted_may_bill', unsupported: 'unsupported' }[
-    cancel
-  ] as CancellationOutcome;
+  return ({ stops: 'confirmed', may_bill: 'accepted_may_bill', unsupported: 'unsupported' } as const)[cancel];
 }
 
 /** When to look again, in milliseconds: callbacks make it rare, trouble and impatience make it frequent. */
 export function nextPollMs(
   observation: Observation,
-  facts: JobFacts & { readonly callbacks: boolean; readonly terminalHint: boolean },
+  facts: JobFacts & {
+    readonly callbacks: boolean;
+    readonly terminalHint: boolean;
+    /** The provider's jobs share its poll budget: none is asked about more often than this. */
+    readonly spacingMs: number;
+  },
   attempt: number,
   random: number,
 ): number {
@@ -82,7 +87,12 @@ export function nextPollMs(
     observation.kind === 'running';
   const series = { initialMs: timings.pollInitialMs, factor: 1.5, maxMs: timings.pollMaxMs };
   const asked = observation.kind === 'unavailable' ? (observation.retryAfterMs ?? 0) : 0;
-  const wanted = Math.max(asked, rare ? timings.safetyPollMs : backoffMs(attempt, series, random));
+  const wanted = Math.max(
+    asked,
+    // Spread, so that looks which begin together do not stay together.
+    Math.round(facts.spacingMs * (0.75 + 0.5 * random)),
+    rare ? timings.safetyPollMs : backoffMs(attempt, series, random),
+  );
   const limit =
     facts.deadlineInMs > 0 ? facts.deadlineInMs : Math.max(0, facts.deadlineInMs + timings.deadlineGraceMs);
   return Math.max(Math.min(wanted, limit + 50), 50);

@@ -1,4 +1,5 @@
 import type { FailedCode } from './errors.ts';
+import type { InputField, Method } from './input-fields.ts';
 import type { JsonObject } from './json.ts';
 
 /**
@@ -11,9 +12,12 @@ export interface ProviderCapabilities {
   readonly idempotency: IdempotencyCapability;
   /** `signed`: each callback carries a signature that we verify; `unsigned`: only our path token; `none`: poll only. */
   readonly callbacks: 'signed' | 'unsigned' | 'none';
-  /** What a cancel does there: stops the render, only stops tracking (may still be billed), or is not offered. */
-  readonly cancel: 'stops' | 'stops_tracking' | 'unsupported';
+  /** What a cancel does there: stops the render unbilled, ends the job but it may be billed, or is not offered. */
+  readonly cancel: 'stops' | 'may_bill' | 'unsupported';
+  /** A list of jobs that carries our callback URL or external id, so that a lost answer can be matched. */
   readonly list: boolean;
+  /** What the API tells of a job's price. */
+  readonly cost: 'final' | 'estimate' | 'none';
 }
 
 /** What a provider amount is; kept as text, since units differ (USD, credits, seconds). */
@@ -29,6 +33,7 @@ export type ProviderHandle = JsonObject & { readonly jobId: string };
 /** The frozen bytes of one submit: sent again only byte for byte. */
 export interface SubmitRequest {
   readonly method: 'POST';
+  /** May hold the callback URL percent-encoded, as a query parameter. */
   readonly path: string;
   readonly contentType: string;
   readonly body: string;
@@ -36,7 +41,12 @@ export interface SubmitRequest {
 
 /** What the answer to a submit proves (design.md §5). `unknown` is everything that proves nothing. */
 export type SubmitAnswer =
-  | { readonly kind: 'accepted'; readonly handle: ProviderHandle; readonly status: string }
+  | {
+      readonly kind: 'accepted';
+      readonly handle: ProviderHandle;
+      readonly status: string;
+      readonly cost?: ProviderCost | null;
+    }
   | { readonly kind: 'refused'; readonly code: FailedCode; readonly reason: string }
   | { readonly kind: 'capacity'; readonly reason: string; readonly retryAfterMs: number | null }
   | { readonly kind: 'not_sent'; readonly reason: string }
@@ -72,7 +82,7 @@ export type Observation =
       readonly reason: string;
       readonly cost: ProviderCost | null;
     }
-  | { readonly kind: 'cancelled'; readonly status: string }
+  | { readonly kind: 'cancelled'; readonly status: string; readonly cost?: ProviderCost | null }
   /** The provider says that there is no such job; the caller weighs it by time (design.md §3). */
   | { readonly kind: 'not_found' }
   /** The call failed: nothing is said about the job. `denied` = 401/402/403. */
@@ -100,12 +110,16 @@ export type CallbackVerdict =
       readonly terminal: boolean;
       readonly progress: number | null;
     }
-  | { readonly ok: false; readonly reason: 'unverified' | 'malformed' };
+  /** `unavailable`: the keys to verify with could not be had now; the provider must send it again. */
+  | { readonly ok: false; readonly reason: 'unverified' | 'malformed' | 'unavailable' };
 
 /** One job as the provider's list shows it. */
 export interface ListedJob {
   readonly handle: ProviderHandle;
   readonly status: string;
+  /** What of ours the list shows: the callback URL that was sent, our external id. Never matched by anything else. */
+  readonly callbackUrl: string | null;
+  readonly externalId: string | null;
 }
 
 /** What an adapter is given for one call: the credential that this submission belongs to. */
@@ -119,6 +133,16 @@ export interface CallOptions {
   readonly timeoutMs: number;
 }
 
+/** What a submit is built from; `input` holds the fields of input-fields.ts. */
+export interface SubmitJob {
+  readonly method: Method;
+  readonly providerModel: string;
+  readonly input: JsonObject;
+  readonly params: JsonObject;
+  readonly callbackUrl: string | null;
+  readonly idempotencyKey: string;
+}
+
 /**
  * The port that every provider implements, in one file per provider and API version. Expected answers are
  * returned, never thrown; a throw means a defect of the adapter.
@@ -126,14 +150,17 @@ export interface CallOptions {
 export interface Provider {
   readonly name: string;
   readonly capabilities: ProviderCapabilities;
-  /** Pure: the frozen bytes of a submit. `callbackUrl` null = none is asked for. */
-  buildSubmit(job: {
-    readonly providerModel: string;
-    readonly input: JsonObject;
-    readonly callbackUrl: string | null;
-  }): SubmitRequest;
+  /** The methods that it offers with the input fields that each can take; the catalogue is checked against it. */
+  readonly methods: Readonly<Partial<Record<Method, readonly InputField[]>>>;
+  /**
+   * Pure: the frozen bytes of a submit. `params` are the route's own members for the provider; `callbackUrl` null =
+   * none is asked for. The key is for providers that carry an external id in the body. @throws on a field not in `methods`
+   */
+  buildSubmit(job: SubmitJob): SubmitRequest;
   submit(request: SubmitRequest, idempotencyKey: string, options: CallOptions): Promise<SubmitAnswer>;
   observe(handle: ProviderHandle, options: CallOptions): Promise<Observation>;
+  /** The states of several jobs by one call, in the same order, where the provider's list can be asked by ids. */
+  observeMany?(handles: readonly ProviderHandle[], options: CallOptions): Promise<readonly Observation[]>;
   cancel(handle: ProviderHandle, options: CallOptions): Promise<CancelAnswer>;
   /** Jobs of this credential, newest first; for reconciliation, never to match by resemblance. */
   list?(
@@ -152,15 +179,23 @@ export interface Provider {
     | { readonly kind: 'not_found' }
     | { readonly kind: 'unavailable'; readonly reason: string }
   >;
+  /** The models that it offers now, by the names that routes give, where it has such a list; for checks by hand. */
+  listModels?(
+    job: Pick<SubmitJob, 'method' | 'params'>,
+    options: CallOptions,
+  ): Promise<
+    | { readonly kind: 'models'; readonly models: readonly string[] }
+    | { readonly kind: 'unavailable'; readonly reason: string }
+  >;
   /** Verifies over the raw bytes; `nowMs` is an argument so that tolerance is testable. */
   verifyCallback(
     headers: Readonly<Record<string, string | undefined>>,
     rawBody: Uint8Array,
     secrets: readonly string[],
     nowMs: number,
-  ): CallbackVerdict;
-  /** The handle of a job that is known by its id alone (from a callback). */
-  handleFromJobId(jobId: string): ProviderHandle;
+  ): CallbackVerdict | Promise<CallbackVerdict>;
+  /** The handle of a job that is known by its id (from a callback) and by the bytes that were sent for it. */
+  handleFromJobId(jobId: string, request: Pick<SubmitRequest, 'path' | 'body'>): ProviderHandle;
   /** Hosts (exact, or `*.suffix`) from which outputs may be fetched. */
   readonly outputHosts: readonly string[];
   /** Headers for a download from this URL; empty unless the provider's own host asks for its key. */

@@ -26,12 +26,23 @@ export interface AttachStep {
   readonly view: RunView;
 }
 
+export interface SubmitStep {
+  readonly step: 'submit';
+  readonly inMs: number;
+  readonly reason: string;
+  readonly view: RunView;
+  /** On whose queue; absent = the plan's first. */
+  readonly provider?: string;
+  /** The earlier places of the route list are closed now. */
+  readonly fromRoute?: number;
+}
+
 /** What an activity found that has to be done next. */
 export type Step =
   /** Terminal, or no such row any more: the run ends. */
   | { readonly step: 'done'; readonly state: TerminalState | 'gone' }
   /** Try to submit (again) after this time, or when woken. */
-  | { readonly step: 'submit'; readonly inMs: number; readonly reason: string; readonly view: RunView }
+  | SubmitStep
   /** Read the rows and go on: the first step of a run, and the next one after a step was lost with its worker. */
   | { readonly step: 'resume'; readonly inMs: number; readonly lost: AttachStep | null }
   /** A job was accepted while the database was away: attach it before all else. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { timingsSchema } from '../../src/domain/catalogue.ts';
+import { timingsSchema } from '../../src/domain/timings.ts';
 import { cancelOutcome, judge, mustAskCancel, nextPollMs } from '../../src/domain/judge.ts';
 import type { JobFacts, Verdict } from '../../src/domain/judge.ts';
 import type { Observation } from '../../src/domain/provider.ts';
@@ -14,6 +14,7 @@ const timings = timingsSchema.parse({
 const facts: JobFacts = {
   cancelRequested: false,
   cancelSent: false,
+  cancelTaken: false,
   sinceAcceptedMs: 120_000,
   deadlineInMs: 600_000,
   timings,
@@ -73,7 +74,7 @@ describe('judge', () => {
   });
 
   it('E1 a cancel that was asked: the answer of the provider decides', () => {
-    const asked = { ...facts, cancelRequested: true, cancelSent: true };
+    const asked = { ...facts, cancelRequested: true, cancelSent: true, cancelTaken: true };
     expect(judge(succeeded, asked)).toEqual(STORE);
     expect(judge(rejected, asked)).toEqual(REJECTED);
     expect(judge(cancelled, asked)).toEqual(CANCELLED);
@@ -83,10 +84,11 @@ describe('judge', () => {
     expect(judge(cancelled, { ...asked, deadlineInMs: -1 })).toEqual(CANCELLED);
   });
 
-  it('not found means cancelled only after our accepted cancel, wished by somebody', () => {
+  it('not found means cancelled only after our taken cancel, wished by somebody', () => {
     expect(judge(notFound, { ...facts, cancelRequested: true })).toEqual(PENDING);
-    expect(judge(notFound, { ...facts, cancelSent: true })).toEqual(PENDING);
-    expect(judge(notFound, { ...facts, cancelSent: true, deadlineInMs: -1 })).toEqual(EXPIRED);
+    expect(judge(notFound, { ...facts, cancelRequested: true, cancelSent: true })).toEqual(PENDING);
+    expect(judge(notFound, { ...facts, cancelTaken: true })).toEqual(PENDING);
+    expect(judge(notFound, { ...facts, cancelTaken: true, deadlineInMs: -1 })).toEqual(EXPIRED);
   });
 
   it('not found soon after the submit still means running, to the end of the grace', () => {
@@ -112,7 +114,7 @@ describe('mustAskCancel', () => {
 describe('cancelOutcome', () => {
   it.each([
     ['stops', 'confirmed'],
-    ['stops_tracking', 'accepted_may_bill'],
+    ['may_bill', 'accepted_may_bill'],
     ['unsupported', 'unsupported'],
   ] as const)('a provider that %s: %s', (capability, outcome) => {
     expect(cancelOutcome(capability)).toBe(outcome);
@@ -120,7 +122,7 @@ describe('cancelOutcome', () => {
 });
 
 describe('nextPollMs', () => {
-  const poll = { ...facts, callbacks: false, terminalHint: false };
+  const poll = { ...facts, callbacks: false, terminalHint: false, spacingMs: 0 };
   const middle = 0.5;
 
   it('without callbacks grows by half from 2 s to 30 s', () => {
@@ -138,6 +140,21 @@ describe('nextPollMs', () => {
     expect(nextPollMs(running, { ...rare, deadlineInMs: -1 }, 0, middle)).toBe(2_000);
   });
 
+  it('keeps the spacing of the provider, when that is longer', () => {
+    expect(nextPollMs(running, { ...poll, spacingMs: 7_000 }, 0, middle)).toBe(7_000);
+    expect(nextPollMs(running, { ...poll, spacingMs: 1_000 }, 0, middle)).toBe(2_000);
+    expect(
+      nextPollMs({ ...unavailable, retryAfterMs: 9_000 }, { ...poll, spacingMs: 7_000 }, 0, middle),
+    ).toBe(9_000);
+  });
+
+  it('spreads that spacing by a quarter to both sides', () => {
+    const spaced = { ...poll, spacingMs: 8_000 };
+    expect([0, 0.5, 0.999_999].map((random) => nextPollMs(running, spaced, 0, random))).toEqual([
+      6_000, 8_000, 10_000,
+    ]);
+  });
+
   it('obeys the delay that the provider asked for', () => {
     expect(nextPollMs({ ...unavailable, retryAfterMs: 77_000 }, poll, 0, middle)).toBe(77_000);
     expect(
@@ -152,6 +169,11 @@ describe('nextPollMs', () => {
     ).toBe(5_050);
     expect(nextPollMs(running, { ...poll, deadlineInMs: -29_000 }, 9, middle)).toBe(1_050);
     expect(nextPollMs(running, { ...poll, deadlineInMs: -90_000 }, 9, middle)).toBe(50);
+  });
+
+  it('at the deadline itself is urgent, to the end of the grace', () => {
+    expect(nextPollMs(running, { ...poll, callbacks: true, deadlineInMs: 0 }, 0, middle)).toBe(2_000);
+    expect(nextPollMs(running, { ...poll, deadlineInMs: 0, spacingMs: 99_000 }, 0, middle)).toBe(30_050);
   });
 
   it('is never below our own pause, also where the provider asks for 0', () => {

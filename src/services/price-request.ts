@@ -1,0 +1,44 @@
+import type { Catalogue, Model, Route } from '../domain/catalogue.ts';
+import { requestSchema, type GenerationRequest } from '../domain/generation-request.ts';
+import type { JsonObject } from '../domain/json.ts';
+import { priceOf, type Price } from '../domain/pricing.ts';
+import { fieldErrors, type FieldError } from './issue-paths.ts';
+
+/** Refused by what was asked for, before anything is written. */
+export type RequestRefusal =
+  | { readonly outcome: 'unknown_model' }
+  | { readonly outcome: 'invalid'; readonly errors: readonly FieldError[] }
+  | { readonly outcome: 'price_changed'; readonly price: number; readonly maxCredits: number };
+
+export interface PricedRequest {
+  readonly outcome: 'ok';
+  readonly model: Model;
+  readonly request: GenerationRequest;
+  /** The input with its defaults. */
+  readonly input: JsonObject;
+  readonly price: Price;
+  /** The routes that it may take: all of the model, or those of the provider that was named. */
+  readonly routes: readonly Route[];
+}
+
+/** Checks a body against its model and prices it; the same for a quote and for the generation itself. */
+export function priceRequest(catalogue: Catalogue, body: JsonObject): PricedRequest | RequestRefusal {
+  const id = body['model'];
+  const named = catalogue.models.find((candidate) => candidate.id === id);
+  // Without a model the first one's schema still names every other wrong field.
+  const model = named ?? (typeof id === 'string' ? undefined : catalogue.models[0]);
+  if (model === undefined) return { outcome: 'unknown_model' };
+  const parsed = requestSchema(model).safeParse(body, { reportInput: true });
+  if (!parsed.success) return { outcome: 'invalid', errors: fieldErrors(parsed.error) };
+  const request = parsed.data;
+  const input = JSON.parse(JSON.stringify(request.input)) as JsonObject;
+  const { provider } = request;
+  const routes =
+    provider === undefined ? model.routes : model.routes.filter((route) => route.provider === provider);
+  const price = priceOf(model.price, input);
+  const { max_credits: maxCredits } = request;
+  if (maxCredits !== undefined && price.credits > maxCredits) {
+    return { outcome: 'price_changed', price: price.credits, maxCredits };
+  }
+  return { outcome: 'ok', model, request, input, price, routes };
+}
