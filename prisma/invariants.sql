@@ -12,6 +12,16 @@ SELECT 'ledger' FROM ledger_entry HAVING coalesce(sum(amount), 0) <> 0;
 SELECT a.id FROM ledger_account a LEFT JOIN (SELECT account_id, sum(amount) AS total FROM ledger_entry GROUP BY account_id) e ON e.account_id = a.id
 WHERE a.kind = 'tenant' AND a.posted <> coalesce(e.total, 0);
 
+-- invariant: an account's granted credits equal its grants
+SELECT a.id FROM ledger_account a LEFT JOIN (SELECT e.account_id, sum(e.amount) AS total FROM ledger_entry e JOIN ledger_transaction t ON t.id = e.transaction_id
+WHERE t.kind = 'grant' GROUP BY e.account_id) e ON e.account_id = a.id
+WHERE a.kind = 'tenant' AND a.granted <> coalesce(e.total, 0);
+
+-- invariant: available, held and spent are together what was granted
+SELECT a.id FROM ledger_account a LEFT JOIN (SELECT e.account_id, -sum(e.amount) AS total FROM ledger_entry e JOIN ledger_transaction t ON t.id = e.transaction_id
+WHERE t.kind IN ('capture', 'refund') GROUP BY e.account_id) s ON s.account_id = a.id
+WHERE a.kind = 'tenant' AND (a.posted - a.held) + a.held + coalesce(s.total, 0) <> a.granted;
+
 -- invariant: an account's held credits equal its open holds
 SELECT a.id FROM ledger_account a LEFT JOIN (SELECT account_id, sum(amount) AS total FROM hold WHERE state = 'held' GROUP BY account_id) h ON h.account_id = a.id
 WHERE a.kind = 'tenant' AND a.held <> coalesce(h.total, 0);
@@ -29,9 +39,23 @@ LEFT JOIN ledger_entry e ON e.transaction_id = t.id AND e.account_id = h.account
 GROUP BY h.generation_id, h.state, h.captured
 HAVING count(t.id) <> CASE h.state WHEN 'captured' THEN 1 ELSE 0 END OR coalesce(sum(-e.amount), 0) <> h.captured;
 
--- invariant: a refund is never more than what was captured
-SELECT t.generation_id FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id JOIN hold h ON h.generation_id = t.generation_id AND e.account_id = h.account_id
-WHERE t.kind = 'refund' GROUP BY t.generation_id, h.captured HAVING sum(e.amount) > h.captured;
+-- invariant: refunds are what the hold says, and never more than what was captured
+SELECT h.generation_id FROM hold h LEFT JOIN (SELECT t.generation_id, e.account_id, sum(e.amount) AS total FROM ledger_transaction t
+    JOIN ledger_entry e ON e.transaction_id = t.id WHERE t.kind = 'refund' GROUP BY t.generation_id, e.account_id) r
+ON r.generation_id = h.generation_id AND r.account_id = h.account_id
+WHERE h.refunded <> coalesce(r.total, 0) OR h.refunded > h.captured;
+
+-- invariant: one refund per generation and reason
+SELECT generation_id || ':' || reason FROM ledger_transaction WHERE kind = 'refund' GROUP BY generation_id, reason HAVING count(*) > 1;
+
+-- invariant: a capture is the price of one output by the outputs stored, within the hold
+SELECT g.id FROM generation g JOIN hold h ON h.generation_id = g.id
+WHERE h.state = 'captured' AND g.plan ? 'creditsPerOutput' AND h.captured <> least(h.amount, greatest(1, (g.plan ->> 'creditsPerOutput')::bigint
+    * (SELECT count(*) FROM output o WHERE o.generation_id = g.id AND o.state IN ('stored', 'deleting', 'deleted'))));
+
+-- invariant: a late success was not charged
+SELECT l.submission_id FROM late_success l JOIN submission s ON s.id = l.submission_id JOIN hold h ON h.generation_id = l.generation_id
+WHERE h.state = 'captured' AND s.state = 'accepted';
 
 -- invariant: a terminal generation has no open hold
 SELECT g.id FROM generation g JOIN hold h ON h.generation_id = g.id WHERE g.completed_at IS NOT NULL AND h.state = 'held';
@@ -54,6 +78,11 @@ SELECT g.id FROM generation g JOIN submission s ON s.generation_id = g.id AND s.
 
 -- invariant: at most one live submission per generation
 SELECT generation_id FROM submission WHERE state IN ('prepared', 'sending', 'unknown', 'accepted') GROUP BY generation_id HAVING count(*) > 1;
+
+-- invariant: at most one accepted job per submission
+SELECT s.id FROM submission s WHERE s.handle IS NOT NULL AND s.handle ->> 'jobId' IS DISTINCT FROM s.provider_job_id
+UNION ALL SELECT o.provider || '/' || o.provider_job_id FROM orphan_job o JOIN submission s
+    ON s.provider = o.provider AND s.credential = o.credential AND s.provider_job_id = o.provider_job_id;
 
 -- invariant: one provider job belongs to one submission
 SELECT provider || '/' || provider_job_id FROM submission WHERE provider_job_id IS NOT NULL GROUP BY provider, credential, provider_job_id HAVING count(*) > 1;

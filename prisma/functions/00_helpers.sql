@@ -12,7 +12,7 @@ END $$;
 
 -- All that is needed to start or wake a run: ids and the frozen timings, nothing of the tenant's content.
 CREATE OR REPLACE FUNCTION run_facts(g generation) RETURNS jsonb LANGUAGE sql STABLE AS $$
-    SELECT jsonb_build_object('generationId', g.id, 'tenantId', g.tenant_id, 'model', g.model, 'provider', g.provider,
+    SELECT jsonb_build_object('generationId', g.id, 'tenantId', g.tenant_id, 'accountId', g.account_id, 'model', g.model, 'provider', g.provider,
         'method', g.plan ->> 'method', 'timings', g.plan -> 'timings');
 $$;
 
@@ -58,4 +58,20 @@ BEGIN
         started_at = CASE WHEN v_state = 'running' THEN coalesce(started_at, clock_timestamp()) ELSE started_at END
     WHERE id = p_generation_id;
     PERFORM append_event(p_generation_id, 'stage', jsonb_build_object('state', v_state, 'stage', p_stage));
+END $$;
+
+-- When the present UTC day began; days of limits and budgets turn at midnight UTC.
+CREATE OR REPLACE FUNCTION day_start() RETURNS timestamptz LANGUAGE sql VOLATILE AS $$
+    SELECT date_trunc('day', clock_timestamp() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC';
+$$;
+
+-- What a provider bills for a submission. A final amount is never replaced by an estimate, nor by a later final one.
+-- cost: {amount, unit, final} | null
+CREATE OR REPLACE FUNCTION book_cost(p_submission_id text, p_cost jsonb, p_source text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF p_cost ->> 'amount' IS NOT NULL THEN
+        UPDATE submission SET cost_amount = (p_cost ->> 'amount')::numeric, cost_unit = p_cost ->> 'unit',
+            cost_final = coalesce((p_cost ->> 'final')::boolean, false), cost_source = p_source, cost_at = clock_timestamp()
+        WHERE id = p_submission_id AND cost_final IS DISTINCT FROM true;
+    END IF;
 END $$;

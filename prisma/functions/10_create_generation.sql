@@ -1,8 +1,17 @@
+-- The facts with the priority of the run, from 2 (first served) to 5: the more an account has under way already, the later its next submit, so that one with
+-- thousands does not hold up the others.
+CREATE OR REPLACE FUNCTION run_to_submit(g generation) RETURNS jsonb LANGUAGE sql STABLE AS $$
+    SELECT run_facts(g) || jsonb_build_object('priority', CASE WHEN under_way <= 8 THEN 2 WHEN under_way <= 64 THEN 3 WHEN under_way <= 512 THEN 4 ELSE 5 END)
+    FROM (SELECT count(*) AS under_way FROM (SELECT 1 FROM generation o
+        WHERE o.tenant_id = g.tenant_id AND o.account_id = g.account_id AND o.completed_at IS NULL LIMIT 513) AS few) AS counted;
+$$;
+
 -- Row, hold and first event in one call; the unique key decides which of several equal calls creates.
 -- in:  {generationId, tenantId, account, route, idempotencyKey, requestSha256 (hex), model, provider, input, metadata, plan,
 --       credits, deadlineSeconds, responseTemplate, nonce}; the template holds "<nonce>:created_at" and "<nonce>:deadline_at".
 -- out: {outcome: created | replayed, generationId, responseBody, run} | {outcome: key_reuse | in_progress | unknown_account}
---      | {outcome: insufficient_credits, available, required}. A refused call leaves the key free.
+--      | {outcome: insufficient_credits, available, required} | {outcome: limit_reached, limit, scope, max, retryInMs}.
+-- A refused call leaves the key free.
 CREATE OR REPLACE FUNCTION create_generation(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
     g generation;
@@ -10,6 +19,7 @@ DECLARE
     v_deadline timestamptz(3) := v_now + (p ->> 'deadlineSeconds')::integer * interval '1 second';
     v_account ledger_account;
     v_credits bigint := (p ->> 'credits')::bigint;
+    v_refusal jsonb;
 BEGIN
     SELECT * INTO v_account FROM ledger_account WHERE tenant_id = p ->> 'tenantId' AND name = p ->> 'account';
     SELECT * INTO g FROM generation
@@ -35,6 +45,11 @@ BEGIN
         END;
         IF g.id IS NOT NULL THEN
             PERFORM set_config('lock_timeout', '10000', true);
+            v_refusal := usage_refusal(g);
+            IF v_refusal IS NOT NULL THEN
+                DELETE FROM generation WHERE id = g.id;
+                RETURN v_refusal;
+            END IF;
             UPDATE ledger_account SET held = held + v_credits WHERE id = v_account.id AND posted - held >= v_credits;
             IF NOT FOUND THEN
                 DELETE FROM generation WHERE id = g.id;
@@ -43,7 +58,7 @@ BEGIN
             END IF;
             INSERT INTO hold (generation_id, account_id, amount, created_at) VALUES (g.id, v_account.id, v_credits, v_now);
             PERFORM append_event(g.id, 'created', jsonb_build_object('state', g.state, 'stage', g.stage));
-            RETURN jsonb_build_object('outcome', 'created', 'generationId', g.id, 'responseBody', g.response_body, 'run', run_facts(g));
+            RETURN jsonb_build_object('outcome', 'created', 'generationId', g.id, 'responseBody', g.response_body, 'run', run_to_submit(g));
         END IF;
         SELECT * INTO g FROM generation
         WHERE tenant_id = p ->> 'tenantId' AND idempotency_route = p ->> 'route' AND idempotency_key = p ->> 'idempotencyKey';
@@ -55,5 +70,5 @@ BEGIN
     IF g.request_sha256 <> decode(p ->> 'requestSha256', 'hex') THEN
         RETURN jsonb_build_object('outcome', 'key_reuse');
     END IF;
-    RETURN jsonb_build_object('outcome', 'replayed', 'generationId', g.id, 'responseBody', g.response_body, 'run', run_facts(g));
+    RETURN jsonb_build_object('outcome', 'replayed', 'generationId', g.id, 'responseBody', g.response_body, 'run', run_to_submit(g));
 END $$;

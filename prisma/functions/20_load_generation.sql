@@ -21,7 +21,7 @@ BEGIN
         WHERE id = g.id RETURNING * INTO g;
     END IF;
     SELECT * INTO s FROM submission WHERE generation_id = g.id ORDER BY ordinal DESC LIMIT 1;
-    IF s.id IS NOT NULL AND g.completed_at IS NULL THEN
+    IF s.id IS NOT NULL AND (g.completed_at IS NULL OR s.provider_job_id IS NULL) THEN
         WITH seen AS (
             UPDATE callback SET seen_at = clock_timestamp() WHERE submission_id = s.id AND seen_at IS NULL RETURNING provider_job_id, terminal
         )
@@ -41,7 +41,7 @@ BEGIN
             'cancelOutcome', g.cancel_outcome, 'deadlineInMs', ms_until(g.deadline_at), 'succeeded', g.success_at IS NOT NULL,
             'storeInMs', ms_until(g.store_until), 'operatorReason', g.operator_reason, 'errorCode', g.error_code),
         'submission', CASE WHEN s.id IS NULL THEN NULL ELSE jsonb_build_object('id', s.id, 'ordinal', s.ordinal, 'routeIndex', s.route_index,
-            'provider', s.provider, 'credential', s.credential, 'idempotencyKey', s.idempotency_key, 'state', s.state, 'fence', s.fence, 'handle', s.handle,
+            'provider', s.provider, 'credential', s.credential, 'request', s.request, 'idempotencyKey', s.idempotency_key, 'state', s.state, 'fence', s.fence, 'handle', s.handle,
             'jobId', s.provider_job_id, 'leaseInMs', ms_until(s.lease_until), 'sinceFirstSentMs', -ms_until(s.first_sent_at),
             'sinceAcceptedMs', -ms_until(s.accepted_at), 'sinceObservedMs', -ms_until(s.observed_at), 'observeCount', s.observe_count,
             'everUnknown', s.unknown_at IS NOT NULL, 'callbacks', s.callback_base IS NOT NULL, 'terminalHint', s.terminal_hint_at IS NOT NULL,

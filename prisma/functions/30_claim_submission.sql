@@ -1,8 +1,9 @@
--- The right to send once. Creates the next submission or takes the one that may be sent (again), under the row lock; the fence
+-- The right to send once. A later route than that of a prepared submission abandons it. Creates the next submission or takes the one that may be sent (again), under the row lock; the fence
 -- it returns is the token that every later step of this attempt must show.
 -- in:  {generationId, ordinal, routeIndex, submissionId, provider, credential, idempotencyKey, request, callbackBase, callbackKeyId,
---       leaseMs, minimumRunwayMs, replay: boolean, replayWindowMs}
+--       leaseMs, minimumRunwayMs, replay: boolean, replayWindowMs, estimatedCost: {amount, unit} | null}
 -- out: {outcome: send, fence, request, idempotencyKey, callbackBase, callbackKeyId} | {outcome: leased, inMs}
+--      | {outcome: provider_closed, reason, inMs, alert}: no new submit there now; the row is as it was
 --      | {outcome: unknown | accepted | terminal | cancel_requested | no_time | stale}
 CREATE OR REPLACE FUNCTION claim_submission(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
@@ -10,6 +11,7 @@ DECLARE
     s submission;
     v_now timestamptz(3);
     v_last integer;
+    v_closed jsonb;
 BEGIN
     SELECT * INTO g FROM generation WHERE id = p ->> 'generationId' FOR UPDATE;
     v_now := clock_timestamp();
@@ -44,6 +46,18 @@ BEGIN
     IF s.state IS DISTINCT FROM 'unknown' AND ms_until(g.deadline_at) < (p ->> 'minimumRunwayMs')::double precision THEN
         RETURN jsonb_build_object('outcome', 'no_time');
     END IF;
+    IF s.state IS DISTINCT FROM 'unknown' THEN
+        v_closed := provider_closed(p ->> 'provider', p -> 'estimatedCost', (p ->> 'leaseMs')::double precision);
+        IF v_closed IS NOT NULL THEN
+            UPDATE generation SET due_at = least(ms_from_now((v_closed ->> 'inMs')::double precision), greatest(deadline_at, v_now)) WHERE id = g.id;
+            RETURN v_closed;
+        END IF;
+    END IF;
+    IF s.state = 'prepared' AND s.unknown_at IS NULL AND s.route_index < (p ->> 'routeIndex')::integer THEN
+        -- Not sent there, and now somewhere else: its token is void.
+        UPDATE submission SET state = 'abandoned', updated_at = v_now WHERE id = s.id;
+        s := NULL;
+    END IF;
     IF s.id IS NULL THEN
         SELECT coalesce(max(ordinal), 0) INTO v_last FROM submission WHERE generation_id = g.id;
         IF v_last + 1 <> (p ->> 'ordinal')::integer THEN
@@ -60,6 +74,8 @@ BEGIN
     UPDATE submission SET state = 'sending', fence = fence + 1, first_sent_at = coalesce(first_sent_at, v_now),
         lease_until = v_now + (p ->> 'leaseMs')::double precision * interval '1 millisecond', updated_at = v_now
     WHERE id = s.id RETURNING * INTO s;
+    -- Counted from now on, also when the answer is lost; taken back when the answer proves that nothing was bought.
+    PERFORM book_cost(s.id, p -> 'estimatedCost', 'catalogue');
     IF s.unknown_at IS NULL THEN
         PERFORM move_stage(g.id, 'submitting');
     END IF;

@@ -1,9 +1,10 @@
 -- What the answer to a submit proved. Everything but an acceptance counts only with the fence of the attempt that is still
 -- sending; an acceptance attaches in any state. Unknown is sticky: once unknown, only an acceptance changes it.
--- in:  {submissionId, fence | null, kind: accepted, handle, providerStatus, jobId, dueInMs}
+-- in:  {submissionId, fence | null, kind: accepted, handle, providerStatus, jobId, cost?, dueInMs}
 --      {submissionId, fence, kind: refused | capacity | not_sent | unknown, problem, refusalCode?, retryInMs}
+--      and circuitFailures, circuitOpenMs for the circuit of the provider
 -- out: {outcome: attached | attached_late | orphan | recorded | stale | job_taken, terminal: boolean, cancelRequested: boolean,
---       state: the submission's state as it stands, terminalHint: boolean}
+--       state: the submission's state as it stands, terminalHint: boolean, circuitOpened: boolean}
 CREATE OR REPLACE FUNCTION record_submission(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
     g generation;
@@ -11,6 +12,7 @@ DECLARE
     v_now timestamptz(3);
     v_outcome text;
     v_kind text := p ->> 'kind';
+    v_opened boolean := false;
 BEGIN
     IF v_kind = 'accepted' THEN
         -- Shared with record_callback: a callback that names this job is seen by one of the two, whoever commits first.
@@ -19,7 +21,7 @@ BEGIN
     SELECT gen.* INTO g FROM generation gen JOIN submission sub ON sub.generation_id = gen.id
     WHERE sub.id = p ->> 'submissionId' FOR UPDATE OF gen;
     IF NOT FOUND THEN
-        RETURN jsonb_build_object('outcome', 'stale', 'terminal', true, 'cancelRequested', false, 'state', 'abandoned', 'terminalHint', false);
+        RETURN jsonb_build_object('outcome', 'stale', 'circuitOpened', false, 'terminal', true, 'cancelRequested', false, 'state', 'abandoned', 'terminalHint', false);
     END IF;
     SELECT * INTO s FROM submission WHERE id = p ->> 'submissionId' FOR UPDATE;
     v_now := clock_timestamp();
@@ -37,14 +39,15 @@ BEGIN
                     state = CASE WHEN g.completed_at IS NOT NULL OR s.state IN ('refused', 'abandoned') THEN 'abandoned' ELSE 'accepted' END
                 WHERE id = s.id RETURNING * INTO s;
             EXCEPTION WHEN unique_violation THEN
-                RETURN jsonb_build_object('outcome', 'job_taken', 'terminal', g.completed_at IS NOT NULL,
+                RETURN jsonb_build_object('outcome', 'job_taken', 'circuitOpened', false, 'terminal', g.completed_at IS NOT NULL,
                     'cancelRequested', g.cancel_requested_at IS NOT NULL, 'state', s.state, 'terminalHint', false);
             END;
+            PERFORM book_cost(s.id, p -> 'cost', 'submit');
             -- Callbacks that named this job before we knew it are ours now; what is there already is dropped.
-            DELETE FROM callback c USING callback o WHERE c.submission_id IS NULL AND c.provider = s.provider AND c.credential = s.credential
-                AND c.provider_job_id = s.provider_job_id AND o.submission_id = s.id AND o.event_key = c.event_key;
-            UPDATE callback SET submission_id = s.id WHERE submission_id IS NULL AND provider = s.provider AND credential = s.credential
-                AND provider_job_id = s.provider_job_id;
+            DELETE FROM callback c USING callback o WHERE c.submission_id IS NULL AND c.provider = s.provider AND c.provider_job_id = s.provider_job_id
+                AND o.event_key = c.event_key AND (o.submission_id = s.id
+                    OR o.submission_id IS NULL AND o.provider = c.provider AND o.provider_job_id = c.provider_job_id AND o.id < c.id);
+            UPDATE callback SET submission_id = s.id WHERE submission_id IS NULL AND provider = s.provider AND provider_job_id = s.provider_job_id;
             IF EXISTS (SELECT 1 FROM callback WHERE submission_id = s.id AND terminal AND seen_at IS NULL) THEN
                 UPDATE submission SET terminal_hint_at = v_now WHERE id = s.id RETURNING * INTO s;
             END IF;
@@ -54,6 +57,7 @@ BEGIN
                 v_outcome := 'attached';
             ELSE
                 v_outcome := 'attached_late';
+                UPDATE submission SET late_due_at = greatest(late_due(g, 0), v_now) WHERE id = s.id;
             END IF;
         END IF;
     ELSIF s.state <> 'sending' OR s.fence <> (p ->> 'fence')::integer THEN
@@ -66,12 +70,19 @@ BEGIN
             -- Not sent proves that no byte left; with nothing sent before it, the key's window has not begun.
             first_sent_at = CASE WHEN v_kind = 'not_sent' AND s.fence = 1 THEN NULL ELSE s.first_sent_at END
         WHERE id = s.id RETURNING * INTO s;
+        IF s.state <> 'unknown' AND s.cost_source = 'catalogue' THEN
+            UPDATE submission SET cost_amount = NULL, cost_unit = NULL, cost_final = NULL, cost_source = NULL, cost_at = NULL WHERE id = s.id;
+        END IF;
         IF g.completed_at IS NULL THEN
             PERFORM move_stage(g.id, CASE s.state WHEN 'unknown' THEN 'submission_unknown' ELSE 'queued' END);
             UPDATE generation SET due_at = least(ms_from_now((p ->> 'retryInMs')::double precision), greatest(deadline_at, v_now)) WHERE id = g.id;
         END IF;
         v_outcome := 'recorded';
     END IF;
-    RETURN jsonb_build_object('outcome', v_outcome, 'terminal', g.completed_at IS NOT NULL,
+    IF v_outcome IN ('attached', 'recorded') AND v_kind <> 'capacity' AND p ->> 'circuitFailures' IS NOT NULL THEN
+        v_opened := note_submit(s.provider, v_kind = 'accepted' OR v_kind = 'refused' AND p ->> 'refusalCode' IN ('invalid_input', 'content_rejected'),
+            (p ->> 'circuitFailures')::integer, (p ->> 'circuitOpenMs')::double precision);
+    END IF;
+    RETURN jsonb_build_object('outcome', v_outcome, 'circuitOpened', v_opened, 'terminal', g.completed_at IS NOT NULL,
         'cancelRequested', g.cancel_requested_at IS NOT NULL, 'state', s.state, 'terminalHint', s.terminal_hint_at IS NOT NULL);
 END $$;

@@ -15,8 +15,9 @@ DECLARE
 BEGIN
     IF v_submission_id IS NULL THEN
         PERFORM pg_advisory_xact_lock(hashtext('provider_job'), hashtext(p ->> 'jobId'));
-        SELECT id INTO v_submission_id FROM submission
-        WHERE provider = p ->> 'provider' AND credential = p ->> 'credential' AND provider_job_id = p ->> 'jobId';
+        -- The route without token knows no credential: the one that is current is only the likelier of two equal job ids.
+        SELECT id INTO v_submission_id FROM submission WHERE provider = p ->> 'provider' AND provider_job_id = p ->> 'jobId'
+        ORDER BY credential = p ->> 'credential' DESC LIMIT 1;
     END IF;
     IF v_submission_id IS NULL THEN
         IF (SELECT count(*) FROM (SELECT 1 FROM callback WHERE submission_id IS NULL AND provider = p ->> 'provider'
@@ -63,6 +64,13 @@ BEGIN
             v_wake := g.wake_requested_at IS NULL;
             UPDATE generation SET wake_requested_at = coalesce(wake_requested_at, v_now) WHERE id = g.id;
         END IF;
+    END IF;
+    IF g.completed_at IS NOT NULL AND v_terminal AND s.late_due_at IS NOT NULL THEN
+        UPDATE submission SET late_due_at = least(late_due_at, v_now) WHERE id = s.id;
+    END IF;
+    IF g.completed_at IS NOT NULL AND v_outcome <> 'duplicate' AND s.provider_job_id IS NULL AND s.first_sent_at IS NOT NULL AND p ->> 'jobId' IS NOT NULL THEN
+        -- The job of a submission that ended unresolved: a run attaches it, so that it is cancelled and its cost booked.
+        v_wake := true;
     END IF;
     RETURN jsonb_build_object('outcome', v_outcome, 'run', run_facts(g), 'wake', v_wake);
 END $$;

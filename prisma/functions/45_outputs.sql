@@ -48,6 +48,7 @@ BEGIN
         UPDATE output SET state = 'stored', lease_until = NULL, problem = NULL, path = p ->> 'path', bytes = (p ->> 'bytes')::bigint,
             sha256 = decode(p ->> 'sha256', 'hex'), media_type = p ->> 'mediaType', width = (p ->> 'width')::integer,
             height = (p ->> 'height')::integer, duration_seconds = (p ->> 'durationSeconds')::double precision, stored_at = v_now,
+            priced_seconds = (SELECT (g.plan ->> 'pricedSeconds')::double precision FROM generation g WHERE g.id = p ->> 'generationId'),
             expires_at = v_now + (p ->> 'retentionMs')::double precision * interval '1 millisecond'
         WHERE generation_id = p ->> 'generationId' AND index = (p ->> 'index')::integer AND state = 'storing' RETURNING * INTO o;
     ELSE

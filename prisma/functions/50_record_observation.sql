@@ -12,7 +12,6 @@ DECLARE
     v_progress double precision := (p ->> 'progress')::double precision;
     v_store_ms double precision;
     v_attempts jsonb := '[]';
-    v_cost jsonb := p -> 'cost';
     v_ended boolean := v_kind IN ('succeeded', 'failed', 'cancelled') OR coalesce((p ->> 'ended')::boolean, false);
 BEGIN
     SELECT gen.* INTO g FROM generation gen JOIN submission sub ON sub.generation_id = gen.id
@@ -27,12 +26,18 @@ BEGIN
         ended_as = CASE WHEN v_ended THEN coalesce(ended_as, v_kind) ELSE ended_as END,
         finished_by = CASE WHEN v_ended THEN coalesce(finished_by, p ->> 'by') ELSE finished_by END,
         cancel_sent_at = CASE WHEN coalesce((p ->> 'cancelSent')::boolean, false) THEN coalesce(cancel_sent_at, v_now) ELSE cancel_sent_at END,
-        cost_amount = coalesce(v_cost ->> 'amount', cost_amount),
-        cost_unit = coalesce(v_cost ->> 'unit', cost_unit),
-        cost_final = coalesce((v_cost ->> 'final')::boolean, cost_final),
         updated_at = v_now
     WHERE id = p ->> 'submissionId' RETURNING * INTO s;
+    PERFORM book_cost(s.id, p -> 'cost', 'observation');
+    IF v_kind = 'succeeded' AND (s.state <> 'accepted' OR g.completed_at IS NOT NULL AND g.success_at IS NULL) THEN
+        INSERT INTO late_success (submission_id, generation_id) VALUES (s.id, g.id) ON CONFLICT DO NOTHING;
+    END IF;
     IF g.completed_at IS NOT NULL THEN
+        -- Looked at again until it has ended; a look that failed counts for none, but not for ever.
+        UPDATE submission SET late_count = late_count + CASE WHEN v_kind = 'unavailable' THEN 0 ELSE 1 END,
+            late_due_at = CASE WHEN s.ended_at IS NOT NULL THEN NULL WHEN v_kind <> 'unavailable' THEN late_due(g, s.late_count + 1)
+                WHEN g.completed_at > v_now - interval '2 days' THEN v_now + interval '10 minutes' END
+        WHERE id = s.id;
         RETURN jsonb_build_object('terminal', true, 'succeeded', g.success_at IS NOT NULL, 'attempts', v_attempts, 'cancelRequested', false);
     END IF;
     IF s.state IS DISTINCT FROM 'accepted' THEN
@@ -51,7 +56,8 @@ BEGIN
     IF v_kind = 'succeeded' AND g.success_at IS NULL THEN
         v_store_ms := least((p ->> 'storeForMs')::double precision, coalesce((p ->> 'linkInMs')::double precision, 'infinity'));
         UPDATE generation SET success_at = v_now, store_until = v_now + greatest(v_store_ms, 0) * interval '1 millisecond',
-            cancel_outcome = CASE WHEN cancel_requested_at IS NOT NULL THEN 'too_late' END, progress = 1
+            -- A provider that offers no cancel was not asked too late.
+            cancel_outcome = CASE WHEN cancel_outcome = 'unsupported' THEN cancel_outcome WHEN cancel_requested_at IS NOT NULL THEN 'too_late' END, progress = 1
         WHERE id = g.id;
         INSERT INTO output (generation_id, index, created_at)
         SELECT g.id, i, v_now FROM generate_series(0, (p ->> 'outputCount')::integer - 1) AS i ON CONFLICT DO NOTHING;

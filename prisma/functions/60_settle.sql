@@ -1,6 +1,7 @@
 -- The end of a generation, written once: state, hold, ledger and terminal event together. Callers hold the row lock and have
 -- checked the proposal; the constraints refuse what they missed.
-CREATE OR REPLACE FUNCTION finish_generation(p_generation_id text, p_state text, p_error_code text, p_captured bigint, p_delivery text)
+CREATE OR REPLACE FUNCTION finish_generation(p_generation_id text, p_state text, p_error_code text, p_captured bigint, p_delivery text,
+    p_reason text, p_actor text)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     g generation;
@@ -12,18 +13,26 @@ BEGIN
     WHERE generation_id = p_generation_id RETURNING * INTO STRICT h;
     IF p_captured > 0 THEN
         INSERT INTO ledger_transaction (kind, business_key, generation_id, reason, actor, created_at)
-        VALUES ('capture', 'capture:' || p_generation_id, p_generation_id, 'outputs stored', 'darkroom', v_now) RETURNING id INTO v_transaction;
-        INSERT INTO ledger_entry (transaction_id, account_id, amount)
-        VALUES (v_transaction, h.account_id, -p_captured), (v_transaction, 'sys_revenue', p_captured);
+        VALUES ('capture', 'capture:' || p_generation_id, p_generation_id, p_reason, p_actor, v_now) RETURNING id INTO v_transaction;
+        INSERT INTO ledger_entry (transaction_id, account_id, amount, created_at)
+        VALUES (v_transaction, h.account_id, -p_captured, v_now), (v_transaction, 'sys_revenue', p_captured, v_now);
     END IF;
     UPDATE ledger_account SET posted = posted - p_captured, held = held - h.amount WHERE id = h.account_id;
     UPDATE submission SET state = 'abandoned', updated_at = v_now WHERE generation_id = p_generation_id AND state = 'prepared';
     UPDATE generation SET state = p_state, stage = 'done', error_code = p_error_code, delivery = p_delivery, operator_reason = NULL,
         completed_at = v_now, updated_at = v_now, due_at = NULL, wake_requested_at = NULL
     WHERE id = p_generation_id RETURNING * INTO g;
+    UPDATE submission SET late_due_at = late_due(g, 0) WHERE generation_id = p_generation_id AND ended_at IS NULL
+        AND (provider_job_id IS NOT NULL OR state = 'unknown');
     PERFORM append_event(p_generation_id, 'terminal', jsonb_build_object('state', g.state, 'stage', g.stage, 'delivery', g.delivery,
         'errorCode', g.error_code, 'captured', p_captured, 'released', h.amount - p_captured));
 END $$;
+
+-- Charged for what was delivered: outputs stored by the price of one, which is frozen, and never above the hold. Plans of
+-- version 0.1 have the total only.
+CREATE OR REPLACE FUNCTION price_of_stored(g generation, p_stored integer) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
+    SELECT greatest(1, least(g.credits, coalesce((g.plan ->> 'creditsPerOutput')::bigint, g.credits / greatest((g.plan -> 'outputs' ->> 'count')::integer, 1)) * p_stored));
+$$;
 
 -- Settles by proposal, checked against the rows; writes once and returns what stands, or stale, and the run decides again.
 -- in:  {generationId, state: succeeded | failed | cancelled | expired, errorCode | null}
@@ -72,15 +81,14 @@ BEGIN
         RETURN jsonb_build_object('outcome', 'stale', 'state', g.state, 'errorCode', NULL, 'captured', 0);
     END IF;
     IF v_state = 'succeeded' THEN
-        -- Charged for what was delivered: the price is frozen per output, and never above the hold.
-        v_captured := greatest(1, least(g.credits, g.credits * v_stored / greatest((g.plan -> 'outputs' ->> 'count')::integer, v_count)));
-        v_delivery := CASE WHEN v_stored = v_count THEN 'stored' ELSE 'partial' END;
+        v_captured := price_of_stored(g, v_stored);
+        v_delivery := CASE WHEN v_stored >= greatest((g.plan -> 'outputs' ->> 'count')::integer, v_count) THEN 'stored' ELSE 'partial' END;
     END IF;
     IF v_state = 'cancelled' AND g.cancel_outcome = 'requested' THEN
         UPDATE generation SET cancel_outcome = 'confirmed' WHERE id = g.id;
     ELSIF g.cancel_outcome IN ('requested', 'confirmed') AND v_state <> 'cancelled' THEN
         UPDATE generation SET cancel_outcome = 'too_late' WHERE id = g.id;
     END IF;
-    PERFORM finish_generation(g.id, v_state, v_code, v_captured, v_delivery);
+    PERFORM finish_generation(g.id, v_state, v_code, v_captured, v_delivery, 'outputs stored', 'darkroom');
     RETURN jsonb_build_object('outcome', 'settled', 'state', v_state, 'errorCode', v_code, 'captured', v_captured);
 END $$;

@@ -51,39 +51,3 @@ BEGIN
     WHERE id = p ->> 'generationId' AND completed_at IS NULL;
     RETURN FOUND;
 END $$;
-
--- Credits bought or given: once per business key.
--- in: {tenantId, account, accountId (for a new account), credits, businessKey, reason, actor}
--- out: {outcome: granted | duplicate, accountId} | {outcome: unknown_tenant | key_reuse | too_large}
-CREATE OR REPLACE FUNCTION grant_credits(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
-DECLARE
-    a ledger_account;
-    v_transaction bigint;
-    v_key text := 'grant:' || (p ->> 'tenantId') || ':' || (p ->> 'businessKey');
-    v_credits bigint := (p ->> 'credits')::bigint;
-BEGIN
-    IF v_credits < 1 THEN
-        RAISE EXCEPTION 'a grant is at least 1 credit' USING ERRCODE = 'check_violation';
-    END IF;
-    IF NOT EXISTS (SELECT 1 FROM tenant WHERE id = p ->> 'tenantId') THEN
-        RETURN jsonb_build_object('outcome', 'unknown_tenant');
-    END IF;
-    INSERT INTO ledger_account (id, tenant_id, name, kind) VALUES (p ->> 'accountId', p ->> 'tenantId', p ->> 'account', 'tenant')
-    ON CONFLICT (tenant_id, name) DO NOTHING;
-    SELECT * INTO a FROM ledger_account WHERE tenant_id = p ->> 'tenantId' AND name = p ->> 'account' FOR NO KEY UPDATE;
-    IF a.posted + v_credits > 9007199254740991 AND NOT EXISTS (SELECT 1 FROM ledger_transaction WHERE business_key = v_key) THEN
-        RETURN jsonb_build_object('outcome', 'too_large');
-    END IF;
-    INSERT INTO ledger_transaction (kind, business_key, reason, actor) VALUES ('grant', v_key, p ->> 'reason', p ->> 'actor')
-    ON CONFLICT (business_key) DO NOTHING RETURNING id INTO v_transaction;
-    IF v_transaction IS NULL THEN
-        IF EXISTS (SELECT 1 FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id
-            WHERE t.business_key = v_key AND e.account_id = a.id AND e.amount = v_credits) THEN
-            RETURN jsonb_build_object('outcome', 'duplicate', 'accountId', a.id);
-        END IF;
-        RETURN jsonb_build_object('outcome', 'key_reuse');
-    END IF;
-    INSERT INTO ledger_entry (transaction_id, account_id, amount) VALUES (v_transaction, a.id, v_credits), (v_transaction, 'sys_world', -v_credits);
-    UPDATE ledger_account SET posted = posted + v_credits WHERE id = a.id;
-    RETURN jsonb_build_object('outcome', 'granted', 'accountId', a.id);
-END $$;

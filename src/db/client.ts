@@ -1,17 +1,35 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { z } from 'zod';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../domain/json.ts';
+import { isConflict } from './errors.ts';
 import { PrismaClient } from './generated/client.ts';
 
 /** A pool of connections: Prisma for plain reads, `call` for the SQL functions that own every fact. */
 export interface Db {
   readonly prisma: PrismaClient;
   /**
-   * Calls one SQL function of prisma/functions in one autocommit statement.
+   * Calls one SQL function of prisma/functions in one autocommit statement; a deadlock or serialization failure,
+   * which has undone all of it, is tried again.
    * @throws the driver's error; see `isDatabaseUnavailable`.
    */
   call<T>(name: string, params: JsonObject, result: z.ZodType<T>, extra?: Uint8Array): Promise<T>;
   close(): Promise<void>;
+}
+
+/** Tries of one call that PostgreSQL chose as the victim of a deadlock or of a conflict. */
+const CONFLICT_TRIES = 8;
+
+/** Repeats what a conflict has undone, with growing pauses; any other error, or the last conflict, is thrown. */
+async function throughConflicts<T>(run: () => Promise<T>): Promise<T> {
+  for (let tried = 1; ; tried += 1) {
+    try {
+      return await run();
+    } catch (error) {
+      if (tried >= CONFLICT_TRIES || !isConflict(error)) throw error;
+      await sleep(Math.random() * 10 * 2 ** tried);
+    }
+  }
 }
 
 /**
@@ -36,9 +54,8 @@ export function openDb(databaseUrl: string, options: { readonly poolSize: number
     async call(name, params, result, extra) {
       const args = extra === undefined ? '$1::jsonb' : '$1::jsonb, $2::bytea';
       const values: unknown[] = [JSON.stringify(params), ...(extra === undefined ? [] : [extra])];
-      const rows = await prisma.$queryRawUnsafe<{ result: unknown }[]>(
-        `SELECT ${name}(${args}) AS result`,
-        ...values,
+      const rows = await throughConflicts(() =>
+        prisma.$queryRawUnsafe<{ result: unknown }[]>(`SELECT ${name}(${args}) AS result`, ...values),
       );
       return result.parse(rows[0]?.result ?? null);
     },
@@ -50,7 +67,7 @@ export function openDb(databaseUrl: string, options: { readonly poolSize: number
 export async function assertDatabaseUsable(db: Db): Promise<void> {
   const [row] = await db.prisma.$queryRawUnsafe<{ zone: string; version: number; migrated: boolean }[]>(
     `SELECT current_setting('TimeZone') AS zone, current_setting('server_version_num')::int AS version,
-       to_regprocedure('settle(jsonb)') IS NOT NULL AS migrated`,
+       to_regprocedure('refund_generation(jsonb)') IS NOT NULL AS migrated`,
   );
   if (row === undefined || row.zone !== 'UTC') {
     throw new Error(

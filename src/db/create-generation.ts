@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
 import type { Db } from './client.ts';
+import { limitReachedSchema } from './limits.ts';
 import { runFactsSchema } from './run-facts.ts';
 
 export interface NewGeneration {
@@ -32,6 +33,7 @@ const result = z.discriminatedUnion('outcome', [
   z.object({ outcome: z.literal('in_progress') }),
   z.object({ outcome: z.literal('unknown_account') }),
   z.object({ outcome: z.literal('insufficient_credits'), available: z.number(), required: z.number() }),
+  limitReachedSchema,
 ]);
 export type CreatedGeneration = z.infer<typeof result>;
 

@@ -54,3 +54,13 @@ export function listStoredOutputs(
     ...page,
   });
 }
+
+/** Which of these paths no output has, in the order given. */
+export async function findPathsWithoutOutput(db: Db, paths: readonly string[]): Promise<string[]> {
+  const rows = await db.prisma.output.findMany({
+    where: { path: { in: [...paths] } },
+    select: { path: true },
+  });
+  const known = new Set(rows.map(({ path }) => path));
+  return paths.filter((path) => !known.has(path));
+}

@@ -52,3 +52,12 @@ export function isDatabaseUnavailable(error: unknown): boolean {
     return typeof message === 'string' && UNAVAILABLE_TEXT.test(message);
   });
 }
+
+/** True for a deadlock or a serialization failure (SQLSTATE 40P01, 40001): undone as a whole, so it may be repeated. */
+export function isConflict(error: unknown): boolean {
+  return layers(error).some(
+    ({ code, kind, originalCode }) =>
+      kind === 'TransactionWriteConflict' ||
+      [code, originalCode].some((value) => value === '40P01' || value === '40001' || value === 'P2034'),
+  );
+}

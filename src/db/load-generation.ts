@@ -8,18 +8,23 @@ import type { Db } from './client.ts';
 
 const errorCode = z.enum(Object.keys(GENERATION_ERRORS) as [keyof typeof GENERATION_ERRORS]);
 
+/** All that the provider returned to address a job. */
+export const handleSchema = z.custom<ProviderHandle>(
+  (value) => typeof (value as ProviderHandle | null)?.jobId === 'string',
+);
+
 const submission = z.object({
   id: z.string(),
   ordinal: z.int(),
   routeIndex: z.int(),
   provider: z.string(),
   credential: z.string(),
+  /** The frozen bytes: what a handle of this job may depend on. */
+  request: z.object({ path: z.string(), body: z.string() }),
   idempotencyKey: z.string(),
   state: z.enum(SUBMISSION_STATES),
   fence: z.int(),
-  handle: z
-    .custom<ProviderHandle>((value) => typeof (value as ProviderHandle | null)?.jobId === 'string')
-    .nullable(),
+  handle: handleSchema.nullable(),
   jobId: z.string().nullable(),
   leaseInMs: z.number().nullable(),
   sinceFirstSentMs: z.number().nullable(),

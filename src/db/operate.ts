@@ -38,3 +38,8 @@ export async function claimDueGenerations(
 export async function releaseDueGeneration(db: Db, generationId: string): Promise<void> {
   await db.call('release_due_generation', { generationId }, z.boolean());
 }
+
+/** How many jobs are waited for, by provider. */
+export function countWaitingJobs(db: Db): Promise<Record<string, number>> {
+  return db.call('waiting_jobs', {}, z.record(z.string(), z.number()));
+}

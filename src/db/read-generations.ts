@@ -3,7 +3,7 @@ import type { Db } from './client.ts';
 
 const PARTS = {
   account: { select: { name: true } },
-  hold: { select: { amount: true, state: true, captured: true } },
+  hold: { select: { amount: true, state: true, captured: true, refunded: true } },
   outputs: { where: { state: { in: ['stored', 'deleting', 'deleted'] } }, orderBy: { index: 'asc' } },
 } satisfies Prisma.GenerationInclude;
 

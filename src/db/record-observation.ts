@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { CancellationOutcome } from '../domain/generation.ts';
-import type { ProviderCost } from '../domain/provider.ts';
+import type { Observation, ProviderCost } from '../domain/provider.ts';
 import type { Db } from './client.ts';
 
 export interface ObservationRecord {
@@ -51,3 +51,28 @@ export function claimOutputs(
 ): Promise<OutputAttempts> {
   return db.call('claim_outputs', { ...params }, attempts);
 }
+
+/** What an observation says, in the shape of its record. Link expiry becomes a time from now. */
+export function observationFields(observation: Observation) {
+  return {
+    kind: observation.kind,
+    status: 'status' in observation ? observation.status : null,
+    progress: observation.kind === 'running' ? observation.progress : null,
+    problem: observation.kind === 'unavailable' ? observation.reason : null,
+    outputCount: observation.kind === 'succeeded' ? observation.outputs.length : null,
+    linkInMs:
+      observation.kind === 'succeeded' && observation.linkExpiresAt !== null
+        ? observation.linkExpiresAt.getTime() - Date.now()
+        : null,
+    cost: 'cost' in observation ? (observation.cost ?? null) : null,
+  };
+}
+
+/** Fields that matter only to a run that stores or cancels: nothing of them is asked for after the end. */
+export const OBSERVED_AFTER_THE_END = {
+  storeForMs: 0,
+  storeLeaseMs: 0,
+  dueInMs: 0,
+  cancelOutcome: null,
+  ended: false,
+} as const;

@@ -1,15 +1,18 @@
 import { z } from 'zod';
-import { storedTimingsSchema } from '../domain/catalogue.ts';
+import { storedTimingsSchema } from '../domain/timings.ts';
 import type { Db } from './client.ts';
 
 /** All that is needed to start or wake a run: ids and frozen timings, nothing of the tenant's content. */
 export const runFactsSchema = z.object({
   generationId: z.string(),
   tenantId: z.string(),
+  accountId: z.string(),
   model: z.string(),
   provider: z.string(),
   method: z.string(),
   timings: storedTimingsSchema,
+  /** From 1 (first) to 5; told at creation only, the middle without it. */
+  priority: z.int().min(1).max(5).optional(),
 });
 export type RunFacts = z.infer<typeof runFactsSchema>;
 

@@ -3,6 +3,7 @@ import type { GenerationErrorCode } from '../domain/errors.ts';
 import { STATES } from '../domain/generation.ts';
 import type { TerminalState } from '../domain/generation.ts';
 import type { Db } from './client.ts';
+import { limitReachedSchema } from './limits.ts';
 import { runFactsSchema } from './run-facts.ts';
 
 /** How the run wants to end the generation; the rows decide whether it fits. */
@@ -24,11 +25,14 @@ export function settle(db: Db, generationId: string, proposal: Proposal): Promis
   return db.call('settle', { generationId, ...proposal }, settled);
 }
 
-const cancelled = z.object({
-  outcome: z.enum(['not_found', 'already_terminal', 'cancelled', 'requested']),
-  wake: z.boolean(),
-  run: runFactsSchema.nullable(),
-});
+const cancelled = z.discriminatedUnion('outcome', [
+  z.object({
+    outcome: z.enum(['not_found', 'already_terminal', 'cancelled', 'requested']),
+    wake: z.boolean(),
+    run: runFactsSchema.nullable(),
+  }),
+  limitReachedSchema.extend({ wake: z.boolean(), run: runFactsSchema.nullable() }),
+]);
 export type RequestedCancel = z.infer<typeof cancelled>;
 
 /** The wish to cancel: settled at once while no provider can have the job, else flagged for the run. */

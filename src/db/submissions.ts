@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { FailedCode } from '../domain/errors.ts';
 import { SUBMISSION_STATES } from '../domain/generation.ts';
-import type { ProviderHandle, SubmitRequest } from '../domain/provider.ts';
+import type { ProviderCost, ProviderHandle, SubmitRequest } from '../domain/provider.ts';
 import type { Db } from './client.ts';
 
 export interface SubmissionClaim {
@@ -20,6 +20,8 @@ export interface SubmissionClaim {
   /** The provider gives the same job for the same key and bytes, within the window. */
   readonly replay: boolean;
   readonly replayWindowMs: number;
+  /** What the provider is expected to bill: booked as an estimate, and weighed against its budget of the day. */
+  readonly estimatedCost: { readonly amount: string; readonly unit: string } | null;
 }
 
 const request = z.object({
@@ -38,13 +40,29 @@ const claimed = z.discriminatedUnion('outcome', [
     callbackKeyId: z.string().nullable(),
   }),
   z.object({ outcome: z.literal('leased'), inMs: z.number() }),
+  z.object({
+    outcome: z.literal('provider_closed'),
+    reason: z.enum(['circuit_open', 'daily_budget']),
+    inMs: z.number(),
+    /** The first refusal of the day, to be told once. */
+    alert: z.boolean(),
+  }),
   z.object({ outcome: z.enum(['unknown', 'accepted', 'terminal', 'cancel_requested', 'no_time', 'stale']) }),
 ]);
 export type ClaimedSubmission = z.infer<typeof claimed>;
 
 /** The right to send once, with its fencing token and the frozen bytes; whoever holds a live lease keeps it. */
 export function claimSubmission(db: Db, claim: SubmissionClaim): Promise<ClaimedSubmission> {
-  return db.call('claim_submission', { ...claim, request: { ...claim.request } }, claimed);
+  const { request, estimatedCost } = claim;
+  return db.call(
+    'claim_submission',
+    {
+      ...claim,
+      request: { ...request },
+      estimatedCost: estimatedCost === null ? null : { ...estimatedCost, final: false },
+    },
+    claimed,
+  );
 }
 
 export type SubmissionRecord =
@@ -54,6 +72,7 @@ export type SubmissionRecord =
       readonly jobId: string;
       readonly handle: ProviderHandle;
       readonly providerStatus: string | null;
+      readonly cost?: ProviderCost | null;
       readonly dueInMs: number;
     }
   | {
@@ -79,10 +98,46 @@ const recorded = z.object({
   state: z.enum(SUBMISSION_STATES),
   /** A callback has said that the job ended: look at once. */
   terminalHint: z.boolean(),
+  /** With this answer the provider's circuit has opened. */
+  circuitOpened: z.boolean(),
 });
 export type RecordedSubmission = z.infer<typeof recorded>;
 
-/** What the answer proved. An acceptance attaches in any state; all else only with the live fence. */
-export function recordSubmission(db: Db, record: SubmissionRecord): Promise<RecordedSubmission> {
-  return db.call('record_submission', { ...record }, recorded);
+/** When failures in a row open a provider's circuit, and for how long at first. */
+export interface CircuitLimits {
+  readonly circuitFailures: number;
+  readonly circuitOpenMs: number;
+}
+
+/**
+ * What the answer proved. An acceptance attaches in any state; all else only with the live fence. With limits, the
+ * answer also counts for the provider's circuit.
+ */
+export function recordSubmission(
+  db: Db,
+  record: SubmissionRecord,
+  circuit?: CircuitLimits,
+): Promise<RecordedSubmission> {
+  const cost = record.kind === 'accepted' && record.cost ? { ...record.cost } : null;
+  return db.call('record_submission', { ...record, cost, ...circuit }, recorded);
+}
+
+const openRoute = z.object({ index: z.int().nullable(), inMs: z.number().nullable() });
+
+/**
+ * The first of these places that takes new submits now, or when the first of them opens (`inMs`; null when there is
+ * none). A look only: the claim decides.
+ */
+export function findOpenRoute(
+  db: Db,
+  routes: readonly {
+    readonly provider: string;
+    readonly estimatedCost: { readonly amount: string; readonly unit: string } | null;
+  }[],
+): Promise<z.infer<typeof openRoute>> {
+  const places = routes.map(({ provider, estimatedCost }) => ({
+    provider,
+    estimatedCost: estimatedCost && { ...estimatedCost },
+  }));
+  return db.call('find_open_route', { places }, openRoute);
 }

@@ -34,11 +34,19 @@ export async function insertApiKey(db: Db, key: StoredApiKey & { readonly label:
   });
 }
 
+/** A key as it is found for a request. */
+export interface FoundApiKey extends StoredApiKey {
+  /** Its tenant has a limit of requests a minute, so that the request has to be counted. */
+  readonly requestsLimited: boolean;
+}
+
 /** A key that is neither revoked nor expired (by the database's clock), or null. */
-export async function findApiKey(db: Db, keyId: string): Promise<StoredApiKey | null> {
-  const rows = await db.prisma.$queryRaw<StoredApiKey[]>`
-    SELECT id, tenant_id AS "tenantId", secret_sha256 AS "secretSha256", scopes FROM api_key
-    WHERE id = ${keyId} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`;
+export async function findApiKey(db: Db, keyId: string): Promise<FoundApiKey | null> {
+  const rows = await db.prisma.$queryRaw<FoundApiKey[]>`
+    SELECT k.id, k.tenant_id AS "tenantId", k.secret_sha256 AS "secretSha256", k.scopes,
+      l.requests_per_minute IS NOT NULL AS "requestsLimited"
+    FROM api_key k LEFT JOIN usage_limit l ON l.tenant_id = k.tenant_id AND l.scope = 'tenant'
+    WHERE k.id = ${keyId} AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`;
   return rows[0] ?? null;
 }
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createGeneration, readCredits } from '../../src/db/index.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { callRaw, tally, useDatabase } from './database.ts';
-import { facts, generationOf } from './facts.ts';
+import { balance, facts, generationOf } from './facts.ts';
 import { create, grant, newGeneration, newTenant, PRICE } from './fixtures.ts';
 
 const test = useDatabase({ poolSize: 16 });
@@ -20,7 +20,7 @@ describe('create_generation: one key, one generation', () => {
       responseTemplate: '{"other":true}',
     });
     expect(again).toEqual({ ...first, outcome: 'replayed' });
-    expect(await readCredits(test.db, tenant.id, 'default')).toEqual({ available: 900, held: 100, spent: 0 });
+    expect(await readCredits(test.db, tenant.id, 'default')).toEqual(balance(900, 100, 0));
   });
 
   it('IDEM-3 50 concurrent equal calls create one and replay 49 byte for byte', async () => {
@@ -35,7 +35,7 @@ describe('create_generation: one key, one generation', () => {
     const bodies = answers.map((answer) => ('responseBody' in answer ? answer.responseBody : ''));
     expect(new Set(bodies).size).toBe(1);
     expect(await test.sql(`SELECT 1 FROM generation WHERE tenant_id = $1`, [tenant.id])).toHaveLength(1);
-    expect(await readCredits(test.db, tenant.id, 'default')).toEqual({ available: 900, held: 100, spent: 0 });
+    expect(await readCredits(test.db, tenant.id, 'default')).toEqual(balance(900, 100, 0));
   });
 
   it('IDEM-4 refuses the key for another request and changes nothing', async () => {
@@ -68,7 +68,7 @@ describe('create_generation: one key, one generation', () => {
     expect(await test.sql(`SELECT 1 FROM generation WHERE tenant_id = $1`, [tenant.id])).toEqual([]);
     await grant(test.db, tenant, 1, 'one more');
     expect((await createGeneration(test.db, generation)).outcome).toBe('created');
-    expect(await readCredits(test.db, tenant.id, 'default')).toEqual({ available: 0, held: 100, spent: 0 });
+    expect(await readCredits(test.db, tenant.id, 'default')).toEqual(balance(0, 100, 0));
   });
 
   it('says that an account is unknown, and keeps accounts apart', async () => {
@@ -92,11 +92,7 @@ describe('create_generation: credits', () => {
       Array.from({ length: 40 }, () => createGeneration(test.db, newGeneration(tenant))),
     );
     expect(tally(answers.map(({ outcome }) => outcome))).toEqual({ created: 10, insufficient_credits: 30 });
-    expect(await readCredits(test.db, tenant.id, 'default')).toEqual({
-      available: 99,
-      held: 1_000,
-      spent: 0,
-    });
+    expect(await readCredits(test.db, tenant.id, 'default')).toEqual(balance(99, 1_000, 0));
   });
 
   it('holds the largest price that JSON can carry, and refuses the next one', async () => {
@@ -105,11 +101,7 @@ describe('create_generation: credits', () => {
       createGeneration(test.db, newGeneration(tenant, { credits: Number.MAX_SAFE_INTEGER + 1 })),
     ).rejects.toThrow(/generation_credits_range/);
     await create(test.db, tenant, { credits: Number.MAX_SAFE_INTEGER });
-    expect(await readCredits(test.db, tenant.id, 'default')).toEqual({
-      available: 0,
-      held: 9_007_199_254_740_991,
-      spent: 0,
-    });
+    expect(await readCredits(test.db, tenant.id, 'default')).toEqual(balance(0, 9_007_199_254_740_991, 0));
   });
 });
 
@@ -147,7 +139,7 @@ describe('create_generation: a twin in flight', () => {
     const waiting = createGeneration(test.db, generation);
     setTimeout(() => void client.query('ROLLBACK'), 200);
     expect((await waiting).outcome).toBe('created');
-    expect(await readCredits(test.db, tenant.id, 'default')).toEqual({ available: 900, held: 100, spent: 0 });
+    expect(await readCredits(test.db, tenant.id, 'default')).toEqual(balance(900, 100, 0));
   });
 });
 

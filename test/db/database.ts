@@ -43,7 +43,8 @@ export function useDatabase(options: { readonly poolSize?: number } = {}): TestD
     };
   });
   afterEach(async () => {
-    expect(await violations(need().db)).toEqual({});
+    const violated = await violations(need().db);
+    expect(violated, Object.keys(violated).join('; ')).toEqual({});
   });
   afterAll(async () => {
     if (opened === undefined) return;

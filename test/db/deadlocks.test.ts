@@ -13,7 +13,7 @@ import {
 } from '../../src/db/index.ts';
 import { submissionId } from '../../src/domain/submission-id.ts';
 import { useDatabase } from './database.ts';
-import { facts } from './facts.ts';
+import { balance, facts } from './facts.ts';
 import { finish } from './finish.ts';
 import {
   accept,
@@ -85,11 +85,7 @@ describe('G7 no deadlock', () => {
     const ends = await Promise.all(all.map(({ id }) => facts(db, id)));
     expect(ends.every(({ terminalEvents }) => terminalEvents === 1)).toBe(true);
     const spent = ends.reduce((sum, { captured }) => sum + captured, 0);
-    expect(await readCredits(db, tenant.id, 'default')).toEqual({
-      available: 10_110 - spent,
-      held: 0,
-      spent,
-    });
+    expect(await readCredits(db, tenant.id, 'default')).toEqual(balance(10_110 - spent, 0, spent));
   });
 
   it('grants and creations of one account do not wait for each other in a circle', async () => {
@@ -100,6 +96,6 @@ describe('G7 no deadlock', () => {
     );
     const results = await Promise.allSettled(calls.map((call) => call()));
     expect(results.filter(({ status }) => status === 'rejected')).toEqual([]);
-    expect(await readCredits(db, tenant.id, 'default')).toEqual({ available: 60, held: 6_000, spent: 0 });
+    expect(await readCredits(db, tenant.id, 'default')).toEqual(balance(60, 6_000, 0));
   });
 });

@@ -1,5 +1,10 @@
-import type { Db } from '../../src/db/index.ts';
+import type { Credits, Db } from '../../src/db/index.ts';
 import { submissionId } from '../../src/domain/submission-id.ts';
+
+/** What `readCredits` says of an account to which no credits came but these. */
+export function balance(available: number, held: number, spent: number): Credits {
+  return { available, held, spent, granted: available + held + spent };
+}
 
 /** What stands for one generation, in one flat object. */
 export async function facts(db: Db, generationId: string) {
@@ -24,8 +29,12 @@ export async function facts(db: Db, generationId: string) {
   };
 }
 
-export function submissionOf(db: Db, generationId: string, ordinal = 1) {
-  return db.prisma.submission.findUniqueOrThrow({ where: { id: submissionId(generationId, ordinal) } });
+/** The row of a submission; its cost as decimal text. */
+export async function submissionOf(db: Db, generationId: string, ordinal = 1) {
+  const row = await db.prisma.submission.findUniqueOrThrow({
+    where: { id: submissionId(generationId, ordinal) },
+  });
+  return { ...row, costAmount: row.costAmount?.toFixed() ?? null };
 }
 
 export function generationOf(db: Db, generationId: string) {

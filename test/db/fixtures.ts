@@ -17,10 +17,10 @@ import type {
   SubmissionClaim,
   VerifiedCallback,
 } from '../../src/db/index.ts';
-import { DEFAULT_CATALOGUE } from '../../src/domain/catalogue.ts';
+import { DEFAULT_CATALOGUE } from '../../src/domain/default-catalogue.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { freezePlan } from '../../src/domain/plan.ts';
-import type { Plan } from '../../src/domain/plan.ts';
+import type { FrozenPlan } from '../../src/domain/plan.ts';
 import { providerIdempotencyKey, submissionId } from '../../src/domain/submission-id.ts';
 
 export const PRICE = 100;
@@ -52,13 +52,27 @@ export function grant(db: Db, tenant: Tenant, credits: number, businessKey: stri
   });
 }
 
-export function planFor(outputs = 1, credits = PRICE): Plan {
+/** The plan of `outputs` files at this price each, in whole credits. */
+export function planFor(outputs = 1, creditsPerOutput = PRICE): FrozenPlan {
   const model = DEFAULT_CATALOGUE.models[0]!;
-  return { ...freezePlan(model, credits), outputs: { ...model.outputs, count: outputs } };
+  return freezePlan({
+    model,
+    routes: model.routes,
+    providerChosen: false,
+    input: { prompt: 'a cat', duration_seconds: 5 },
+    price: { credits: outputs * creditsPerOutput, creditsPerOutput, outputs },
+  });
+}
+
+/** The part of a new generation that says what it costs. */
+export function sold(outputs: number, creditsPerOutput: number): Pick<NewGeneration, 'plan' | 'credits'> {
+  const plan = planFor(outputs, creditsPerOutput);
+  return { plan, credits: plan.creditsTotal };
 }
 
 export function newGeneration(tenant: Tenant, over: Partial<NewGeneration> = {}): NewGeneration {
   const nonce = randomUUID();
+  const plan = planFor(1, over.credits);
   return {
     generationId: newId('gen'),
     tenantId: tenant.id,
@@ -70,8 +84,8 @@ export function newGeneration(tenant: Tenant, over: Partial<NewGeneration> = {})
     provider: 'infro',
     input: { prompt: 'a cat' },
     metadata: {},
-    plan: { ...planFor() },
-    credits: PRICE,
+    plan,
+    credits: plan.creditsTotal,
     deadlineSeconds: 900,
     responseTemplate: `{"created_at":"${nonce}:created_at","deadline_at":"${nonce}:deadline_at"}`,
     nonce,
@@ -110,6 +124,7 @@ export function claimOf(generationId: string, over: Partial<SubmissionClaim> = {
     minimumRunwayMs: NO_RUNWAY,
     replay: false,
     replayWindowMs: 86_400_000,
+    estimatedCost: null,
     ...over,
   };
 }
@@ -237,9 +252,9 @@ export async function storing(
   db: Db,
   tenant: Tenant,
   outputs = 1,
-  over: Partial<NewGeneration> = {},
+  creditsPerOutput = PRICE,
 ): Promise<string> {
-  const id = await accepted(db, tenant, { plan: { ...planFor(outputs) }, ...over });
+  const id = await accepted(db, tenant, sold(outputs, creditsPerOutput));
   await observe(db, id, 'succeeded', { outputCount: outputs });
   return id;
 }

@@ -2,14 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { readCredits, settle } from '../../src/db/index.ts';
 import { tally, useDatabase } from './database.ts';
-import { create, drop, grant, newTenant, planFor, store, storing } from './fixtures.ts';
+import { balance } from './facts.ts';
+import { create, drop, grant, newTenant, store, storing } from './fixtures.ts';
 
 const test = useDatabase({ poolSize: 16 });
 const credits = (tenant: { readonly id: string }, account = 'default') =>
   readCredits(test.db, tenant.id, account);
 
 describe('grant_credits: once per business key', () => {
-  it('20 concurrent equal grants give once', async () => {
+  it('T13 20 concurrent equal grants give once', async () => {
     const tenant = await newTenant(test.db, 0);
     const key = randomUUID();
     const answers = await Promise.all(Array.from({ length: 20 }, () => grant(test.db, tenant, 250, key)));
@@ -17,7 +18,7 @@ describe('grant_credits: once per business key', () => {
     expect(new Set(answers.map((given) => ('accountId' in given ? given.accountId : '')))).toEqual(
       new Set([tenant.accountId]),
     );
-    expect(await credits(tenant)).toEqual({ available: 250, held: 0, spent: 0 });
+    expect(await credits(tenant)).toEqual(balance(250, 0, 0));
   });
 
   it('another amount or account under the same key is key_reuse', async () => {
@@ -25,7 +26,7 @@ describe('grant_credits: once per business key', () => {
     await grant(test.db, tenant, 250, 'invoice-1');
     expect(await grant(test.db, tenant, 251, 'invoice-1')).toEqual({ outcome: 'key_reuse' });
     expect(await grant(test.db, tenant, 250, 'invoice-1', 'other')).toEqual({ outcome: 'key_reuse' });
-    expect(await credits(tenant)).toEqual({ available: 250, held: 0, spent: 0 });
+    expect(await credits(tenant)).toEqual(balance(250, 0, 0));
   });
 
   it('keys of two tenants are apart', async () => {
@@ -42,7 +43,7 @@ describe('grant_credits: once per business key', () => {
     );
     expect(tally(answers.map(({ outcome }) => outcome))).toEqual({ granted: 8 });
     expect(new Set(answers.map((given) => ('accountId' in given ? given.accountId : ''))).size).toBe(1);
-    expect(await credits(tenant, 'user-1')).toEqual({ available: 80, held: 0, spent: 0 });
+    expect(await credits(tenant, 'user-1')).toEqual(balance(80, 0, 0));
     expect(await credits(tenant, 'user-2')).toBeNull();
   });
 
@@ -56,7 +57,7 @@ describe('grant_credits: once per business key', () => {
     const tenant = await newTenant(test.db, 0);
     const most = Number.MAX_SAFE_INTEGER;
     expect(await grant(test.db, tenant, most, 'all')).toMatchObject({ outcome: 'granted' });
-    expect(await credits(tenant)).toEqual({ available: most, held: 0, spent: 0 });
+    expect(await credits(tenant)).toEqual(balance(most, 0, 0));
     expect(await grant(test.db, tenant, 1, 'one more')).toEqual({ outcome: 'too_large' });
     expect(await grant(test.db, tenant, most, 'all')).toMatchObject({ outcome: 'duplicate' });
   });
@@ -64,7 +65,7 @@ describe('grant_credits: once per business key', () => {
   it.each([0, -5])('a grant of %i is refused', async (amount) => {
     const tenant = await newTenant(test.db, 100);
     await expect(grant(test.db, tenant, amount, 'k')).rejects.toThrow(/a grant is at least 1 credit/);
-    expect(await credits(tenant)).toEqual({ available: 100, held: 0, spent: 0 });
+    expect(await credits(tenant)).toEqual(balance(100, 0, 0));
   });
 });
 
@@ -75,34 +76,32 @@ describe('readCredits: exact through a whole life', () => {
       const ids = await Promise.all(
         Array.from({ length: 5 }, () => create(test.db, tenant, { credits: 200 })),
       );
-      expect(await credits(tenant)).toEqual({ available: 0, held: 1_000, spent: 0 });
+      expect(await credits(tenant)).toEqual(balance(0, 1_000, 0));
       await Promise.all(
         ids.map((id) => settle(test.db, id, { state: 'failed', errorCode: 'provider_unavailable' })),
       );
     }
-    expect(await credits(tenant)).toEqual({ available: 1_000, held: 0, spent: 0 });
+    expect(await credits(tenant)).toEqual(balance(1_000, 0, 0));
   });
 
   it.each([
-    { outputs: 1, stored: 1, price: 100, captured: 100 },
-    { outputs: 4, stored: 3, price: 100, captured: 75 },
-    { outputs: 4, stored: 1, price: 30, captured: 7 },
-    { outputs: 3, stored: 2, price: 100, captured: 66 },
-    { outputs: 4, stored: 1, price: 3, captured: 1 },
-    { outputs: 2, stored: 1, price: Number.MAX_SAFE_INTEGER, captured: 4_503_599_627_370_495 },
-  ])('G9 $stored of $outputs stored at $price captures $captured, the rest is released', async (c) => {
-    const tenant = await newTenant(test.db, c.price);
-    const id = await storing(test.db, tenant, c.outputs, {
-      credits: c.price,
-      plan: { ...planFor(c.outputs, c.price) },
-    });
+    { outputs: 1, stored: 1, each: 100, captured: 100 },
+    { outputs: 4, stored: 4, each: 25, captured: 100 },
+    { outputs: 4, stored: 3, each: 25, captured: 75 },
+    { outputs: 4, stored: 1, each: 7, captured: 7 },
+    { outputs: 3, stored: 2, each: 1, captured: 2 },
+    { outputs: 2, stored: 1, each: 4_503_599_627_370_495, captured: 4_503_599_627_370_495 },
+  ])('G9 $stored of $outputs stored at $each each captures $captured, the rest is released', async (c) => {
+    const price = c.outputs * c.each;
+    const tenant = await newTenant(test.db, price);
+    const id = await storing(test.db, tenant, c.outputs, c.each);
     for (let index = 0; index < c.outputs; index += 1)
       await (index < c.stored ? store(test.db, id, { index }) : drop(test.db, id, index, 'lost'));
-    expect(await credits(tenant)).toEqual({ available: 0, held: c.price, spent: 0 });
+    expect(await credits(tenant)).toEqual(balance(0, price, 0));
     expect(await settle(test.db, id, { state: 'succeeded', errorCode: null })).toMatchObject({
       captured: c.captured,
     });
-    expect(await credits(tenant)).toEqual({ available: c.price - c.captured, held: 0, spent: c.captured });
+    expect(await credits(tenant)).toEqual(balance(price - c.captured, 0, c.captured));
     const entries = await test.sql<{ account_id: string; amount: string }>(
       `SELECT e.account_id, e.amount::text FROM ledger_entry e JOIN ledger_transaction t ON t.id = e.transaction_id
        WHERE t.generation_id = $1 ORDER BY e.amount`,

@@ -181,10 +181,22 @@ describe('record_callback: the job id is not known yet', () => {
     expect(await rowsOf(id)).toHaveLength(1);
   });
 
-  it('is not matched across credentials', async () => {
+  it('finds the job of an older credential too: the route without token names none', async () => {
     const id = await accepted(test.db, await newTenant(test.db));
-    const other = { submissionId: null, jobId: `job-${id}`, credential: 'second' };
-    expect(await receive(test.db, other)).toMatchObject({ outcome: 'unmatched' });
+    const rotated = { submissionId: null, jobId: `job-${id}`, credential: 'second' };
+    expect(await receive(test.db, rotated)).toMatchObject({ outcome: 'recorded', run: { generationId: id } });
+  });
+
+  it('of two equal job ids under two credentials it takes the one of the current credential', async () => {
+    const tenant = await newTenant(test.db);
+    const [first, second] = [await create(test.db, tenant), await create(test.db, tenant)];
+    await send(test.db, first);
+    await send(test.db, second, { credential: 'second' });
+    const job = `same-${first}`;
+    await accept(test.db, first, job);
+    await accept(test.db, second, job);
+    const seen = await receive(test.db, { submissionId: null, jobId: job, credential: 'second' });
+    expect(seen).toMatchObject({ outcome: 'recorded', run: { generationId: second } });
   });
 
   it('the same event by both ways is one row', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { requestCancel, settle } from '../../src/db/index.ts';
 import { tally, useDatabase } from './database.ts';
 import { facts, generationOf, submissionOf } from './facts.ts';
-import { accept, accepted, answer, create, newTenant, observe, planFor, send } from './fixtures.ts';
+import { accept, accepted, answer, create, newTenant, observe, send } from './fixtures.ts';
 
 const test = useDatabase({ poolSize: 16 });
 const outputsOf = (generationId: string) =>
@@ -84,7 +84,7 @@ describe('record_observation: the first success', () => {
   });
 
   it('without an output that is still there has nothing to lease', async () => {
-    const id = await accepted(test.db, await newTenant(test.db), { plan: { ...planFor(1) } });
+    const id = await accepted(test.db, await newTenant(test.db));
     expect(await observe(test.db, id, 'succeeded', { outputCount: 0 })).toMatchObject({
       succeeded: true,
       attempts: [],
@@ -135,7 +135,7 @@ describe('record_observation: before the end', () => {
     expect(first).toMatchObject({
       endedAs: 'failed',
       finishedBy: 'callback',
-      costAmount: '0.10',
+      costAmount: '0.1',
       costFinal: false,
     });
     await observe(test.db, id, 'cancelled', {
@@ -192,7 +192,7 @@ describe('record_observation: after the end', () => {
     expect(await submissionOf(test.db, id)).toMatchObject({
       state: 'abandoned',
       endedAs: 'succeeded',
-      costAmount: '1.50',
+      costAmount: '1.5',
     });
   });
 });

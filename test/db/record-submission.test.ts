@@ -38,6 +38,7 @@ describe('record_submission: what an answer proves', () => {
       cancelRequested: false,
       state: submissionState,
       terminalHint: false,
+      circuitOpened: false,
     });
     expect(await facts(test.db, id)).toMatchObject({ state, stage, hold: 'held' });
     const row = await submissionOf(test.db, id);
@@ -53,6 +54,7 @@ describe('record_submission: what an answer proves', () => {
       cancelRequested: false,
       state: 'accepted',
       terminalHint: false,
+      circuitOpened: false,
     });
     expect(await facts(test.db, id)).toMatchObject({ state: 'running', stage: 'waiting' });
     expect(await submissionOf(test.db, id)).toMatchObject({
@@ -83,6 +85,7 @@ describe('record_submission: what an answer proves', () => {
       cancelRequested: false,
       state: 'abandoned',
       terminalHint: false,
+      circuitOpened: false,
     });
   });
 });
@@ -183,6 +186,7 @@ describe('record_submission: a late acceptance attaches in any state', () => {
       cancelRequested: end === 'cancelled',
       state: 'abandoned',
       terminalHint: false,
+      circuitOpened: false,
     });
     expect(await facts(test.db, id)).toEqual(before);
     expect(await generationOf(test.db, id)).toEqual(row);
@@ -217,6 +221,7 @@ describe('record_submission: jobs and submissions are one to one', () => {
       cancelRequested: false,
       state: 'sending',
       terminalHint: false,
+      circuitOpened: false,
     });
     expect(await answer(test.db, id, fence, 'unknown')).toMatchObject({ outcome: 'recorded' });
   });

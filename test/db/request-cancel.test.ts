@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { claimSubmission, readCredits, requestCancel, settle } from '../../src/db/index.ts';
 import { tally, useDatabase } from './database.ts';
-import { facts, generationOf, submissionOf } from './facts.ts';
+import { balance, facts, generationOf, submissionOf } from './facts.ts';
 import { finish } from './finish.ts';
 import { accept, answer, claimOf, create, newTenant, observe, send, store } from './fixtures.ts';
 import { makeRow, OPEN_ROWS, ROWS } from './rows.ts';
@@ -79,11 +79,7 @@ describe('request_cancel racing one step, 25 times each', () => {
       expect(after.terminalEvents).toBe(1);
       expect(after.hold).toBe(after.state === 'succeeded' ? 'captured' : 'released');
       const spent = after.captured;
-      expect(await readCredits(test.db, tenantId, 'default')).toEqual({
-        available: 1_000 - spent,
-        held: 0,
-        spent,
-      });
+      expect(await readCredits(test.db, tenantId, 'default')).toEqual(balance(1_000 - spent, 0, spent));
     }
     return tally(pairs);
   }
@@ -153,11 +149,7 @@ describe('IDEM-11 request_cancel in 100 random interleavings', () => {
       expect(after.hold, say).toBe(after.state === 'succeeded' ? 'captured' : 'released');
       if (!OPEN_ROWS.has(row)) expect(['succeeded', 'failed'], say).toContain(after.state);
       const spent = after.captured;
-      expect(await readCredits(test.db, tenantId, 'default'), say).toEqual({
-        available: 1_000 - spent,
-        held: 0,
-        spent,
-      });
+      expect(await readCredits(test.db, tenantId, 'default'), say).toEqual(balance(1_000 - spent, 0, spent));
     }
   });
 

@@ -1,6 +1,6 @@
 import type { Db } from '../../src/db/index.ts';
 import { requestCancel } from '../../src/db/index.ts';
-import { accept, answer, create, drop, newTenant, observe, planFor, send, store } from './fixtures.ts';
+import { accept, answer, create, drop, newTenant, observe, send, sold, store } from './fixtures.ts';
 
 /** Every shape that the rows of an open generation can have when it is asked to settle. */
 export const ROWS = [
@@ -28,8 +28,9 @@ export interface RowOptions {
   readonly overdue: boolean;
 }
 
-/** Two outputs, 101 credits: a share of one half is 50. */
-export const ROW_PRICE = 101;
+/** Of one output; each of the rows was sold with two. */
+export const OUTPUT_PRICE = 51;
+export const ROW_PRICE = 2 * OUTPUT_PRICE;
 export const OPEN_ROWS: ReadonlySet<Row> = new Set([
   'none',
   'prepared',
@@ -47,8 +48,7 @@ export async function makeRow(
 ): Promise<{ id: string; tenantId: string }> {
   const tenant = await newTenant(db);
   const id = await create(db, tenant, {
-    plan: { ...planFor(2, ROW_PRICE) },
-    credits: ROW_PRICE,
+    ...sold(2, OUTPUT_PRICE),
     deadlineSeconds: options.overdue ? 0 : 900,
   });
   const made = { id, tenantId: tenant.id };

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { readCredits, settle } from '../../src/db/index.ts';
 import type { Proposal } from '../../src/db/index.ts';
 import { tally, useDatabase } from './database.ts';
-import { facts } from './facts.ts';
+import { balance, facts } from './facts.ts';
 import { newTenant, store, storing } from './fixtures.ts';
-import { makeRow, OPEN_ROWS, ROW_PRICE, ROWS } from './rows.ts';
+import { makeRow, OPEN_ROWS, OUTPUT_PRICE, ROW_PRICE, ROWS } from './rows.ts';
 import type { Row, RowOptions } from './rows.ts';
 
 const test = useDatabase({ poolSize: 20 });
@@ -51,7 +51,7 @@ const WHEN_OVERDUE: Partial<Record<Row, Name>> = {
   ended: 'deadline_exceeded',
   unknown: 'submission_unresolved',
 };
-const CAPTURED: Partial<Record<Row, number>> = { stored: ROW_PRICE, partial: 50 };
+const CAPTURED: Partial<Record<Row, number>> = { stored: ROW_PRICE, partial: OUTPUT_PRICE };
 
 function fitting(row: Row, { flagged, overdue }: RowOptions): Name[] {
   const more = [flagged ? WHEN_FLAGGED[row] : undefined, overdue ? WHEN_OVERDUE[row] : undefined];
@@ -100,11 +100,7 @@ async function expectSettled(id: string, tenantId: string, row: Row, name: Name)
     captured,
     terminalEvents: 1,
   });
-  expect(await readCredits(db, tenantId, 'default')).toEqual({
-    available: 1_000 - captured,
-    held: 0,
-    spent: captured,
-  });
+  expect(await readCredits(db, tenantId, 'default')).toEqual(balance(1_000 - captured, 0, captured));
   for (const other of NAMES)
     expect(await settle(db, id, PROPOSALS[other]), `then ${other}`).toEqual({
       outcome: 'already',
@@ -160,11 +156,7 @@ describe('settle: racing settles', () => {
     expect(after).toMatchObject({ state: winner!.state, terminalEvents: 1, captured: winner!.captured });
     expect(OPEN_ROWS.has(row) ? after.hold : after.state).toBe(OPEN_ROWS.has(row) ? 'released' : 'succeeded');
     const spent = winner!.captured;
-    expect(await readCredits(test.db, tenantId, 'default')).toEqual({
-      available: 1_000 - spent,
-      held: 0,
-      spent,
-    });
+    expect(await readCredits(test.db, tenantId, 'default')).toEqual(balance(1_000 - spent, 0, spent));
   });
 
   it('G6 20 generations of one account, each settled by ten at once, spend exactly their sum', async () => {
@@ -175,11 +167,7 @@ describe('settle: racing settles', () => {
       ids.flatMap((id) => Array.from({ length: 10 }, () => settle(test.db, id, PROPOSALS.succeeded))),
     );
     expect(tally(answers.map(({ outcome }) => outcome))).toEqual({ settled: 20, already: 180 });
-    expect(await readCredits(test.db, tenant.id, 'default')).toEqual({
-      available: 500,
-      held: 0,
-      spent: 2_000,
-    });
+    expect(await readCredits(test.db, tenant.id, 'default')).toEqual(balance(500, 0, 2_000));
   });
 });
 
@@ -200,6 +188,13 @@ describe('settle: all or nothing', () => {
       /does not balance/,
     ],
     [
+      'a state that is refused after the balance',
+      `CREATE FUNCTION sabotage() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+         IF NEW.completed_at IS NOT NULL THEN RAISE EXCEPTION 'sabotage'; END IF; RETURN NEW; END $$;
+       CREATE TRIGGER sabotage BEFORE UPDATE ON generation FOR EACH ROW EXECUTE FUNCTION sabotage()`,
+      /sabotage/,
+    ],
+    [
       'a terminal event that is refused',
       `CREATE FUNCTION sabotage() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
          IF NEW.type = 'terminal' THEN RAISE EXCEPTION 'sabotage'; END IF; RETURN NEW; END $$;
@@ -216,10 +211,10 @@ describe('settle: all or nothing', () => {
       await test.sql('DROP FUNCTION sabotage() CASCADE');
     }
     expect(await facts(test.db, id)).toEqual(before);
-    expect(await readCredits(test.db, tenantId, 'default')).toEqual({ available: 899, held: 101, spent: 0 });
+    expect(await readCredits(test.db, tenantId, 'default')).toEqual(balance(898, 102, 0));
     expect(await settle(test.db, id, PROPOSALS.succeeded)).toMatchObject({
       outcome: 'settled',
-      captured: 101,
+      captured: ROW_PRICE,
     });
   });
 

@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import type { Db } from './client.ts';
+import { handleSchema } from './load-generation.ts';
+
+const job = z.object({
+  submissionId: z.string(),
+  provider: z.string(),
+  credential: z.string(),
+  idempotencyKey: z.string(),
+  /** null = the submit's answer was lost and its job was never known. */
+  handle: handleSchema.nullable(),
+  timeoutMs: z.number(),
+});
+/** A job of an ended generation that is due to be looked at. */
+export type LateObservation = z.infer<typeof job>;
+
+/** Jobs of ended generations that are due at these providers, leased to the caller. */
+export function claimLateObservations(
+  db: Db,
+  params: { readonly limit: number; readonly leaseMs: number; readonly providers: readonly string[] },
+): Promise<LateObservation[]> {
+  return db.call('claim_late_observations', { ...params, providers: [...params.providers] }, z.array(job));
+}
+
+/** A search for a job that found nothing; true when it is searched for again later. */
+export function postponeLateSearch(db: Db, submissionId: string): Promise<boolean> {
+  return db.call('postpone_late_search', { submissionId }, z.boolean());
+}
