@@ -2,7 +2,10 @@ import { z } from 'zod';
 import type { Catalogue } from './domain/catalogue.ts';
 import { parseKeyring, type Keyring } from './domain/keyring.ts';
 import { assertProductionSafe, parseAllow, type AllowEntry } from './net/allow.ts';
+import { readProviders, variablePrefix, type ProviderConfig } from './providers/configuration.ts';
+import { PROVIDERS } from './providers/index.ts';
 import { loadCatalogue } from './services/load-catalogue.ts';
+import { catalogueCheck } from './services/rehearse-routes.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -29,15 +32,6 @@ const origin = urlWith(
   ['http:', 'https:'],
   'must be an http(s) URL, for example https://api.example.com',
 ).transform((text) => text.replace(/\/+$/, ''));
-const secret = (what: string) =>
-  z.string().refine((text) => text.trim() !== '', `is empty: set ${what}, or remove the variable`);
-const webhookSecrets = z
-  .string()
-  .transform((text) => text.split(',').map((entry) => entry.trim()))
-  .refine(
-    (list) => list.every((entry) => entry !== ''),
-    'has an empty secret: set the whsec_… value(s), separated by commas',
-  );
 
 const shared = {
   NODE_ENV: z.string().optional(),
@@ -53,48 +47,51 @@ const shared = {
   ),
   PUBLIC_URL: origin.optional(),
   NET_ALLOW: z.string().default('').transform(parsedBy(parseAllow)),
-  PROVIDER_INFRO_BASE_URL: origin.default('https://api.infro.io'),
-  PROVIDER_INFRO_API_KEY: secret('the key of your INFRO account').optional(),
-  PROVIDER_INFRO_WEBHOOK_SECRET: webhookSecrets.optional(),
 };
 
-const apiSchema = z.object({
-  ...shared,
-  PORT: z
-    .string()
-    .regex(/^\d{1,5}$/, 'must be a port number from 0 to 65535')
-    .transform(Number)
-    .refine((port) => port <= 65_535, 'must be a port number from 0 to 65535')
-    .default(8080),
-  HOST: z
-    .string()
-    .min(1, 'is empty: name an address to listen on, or remove the variable')
-    .default('127.0.0.1'),
-});
-const workerSchema = z.object(shared);
+const portNumber = z
+  .string()
+  .regex(/^\d{1,5}$/, 'must be a port number from 0 to 65535')
+  .transform(Number)
+  .refine((port) => port <= 65_535, 'must be a port number from 0 to 65535');
+const listenOn = z
+  .string()
+  .min(1, 'is empty: name an address to listen on, or remove the variable')
+  .default('127.0.0.1');
 
-export interface ProviderConfig {
-  readonly baseUrl: string;
-  readonly apiKey: string | null;
-  /** Any of them verifies; empty = callbacks of this provider are refused. */
-  readonly webhookSecrets: readonly string[];
-}
+const commonSchema = z.object(shared);
+const apiSchema = z.object({ ...shared, PORT: portNumber.default(8080), HOST: listenOn });
+const workerSchema = z.object({
+  ...shared,
+  METRICS_PORT: portNumber.optional(),
+  HOST: listenOn,
+  WORKFLOW_BUNDLE: z.string().min(1, 'is empty: name a file, or remove the variable').optional(),
+});
 
 /** What both processes need. */
-export interface WorkerConfig {
+interface CommonConfig {
   readonly production: boolean;
   readonly logLevel: string;
   readonly databaseUrl: string;
   readonly keyring: Keyring;
+  /** All models of the file; what can be offered follows from `providers` (services/offered-catalogue.ts). */
   readonly catalogue: Catalogue;
   readonly storageUrl: string;
   /** Without a slash at its end; null = no provider can call us, everything is polled. */
   readonly publicUrl: string | null;
   readonly netAllow: readonly AllowEntry[];
-  readonly providers: { readonly infro: ProviderConfig };
+  /** Those that have an API key, by name. */
+  readonly providers: ReadonlyMap<string, ProviderConfig>;
 }
 
-export interface ApiConfig extends WorkerConfig {
+export interface WorkerConfig extends CommonConfig {
+  /** Where its metrics are served; null = nowhere. */
+  readonly metrics: { readonly host: string; readonly port: number } | null;
+  /** The workflows as one file, made from this very version; null = bundled at the start. */
+  readonly workflowBundle: string | null;
+}
+
+export interface ApiConfig extends CommonConfig {
   readonly port: number;
   readonly host: string;
 }
@@ -124,17 +121,22 @@ function problemsOf(error: z.ZodError | undefined, env: Environment): string[] {
 }
 
 /** Checks that span several variables; they run on whatever could be read, so that all problems show at once. */
-function crossProblems(env: Environment, catalogue: Catalogue | null): string[] {
-  const problems: string[] = [];
-  const callbacks = catalogue?.models.some((model) =>
-    model.routes.some((route) => route.provider === 'infro' && route.callbacks),
-  );
-  if (env['PROVIDER_INFRO_API_KEY'] && env['PROVIDER_INFRO_WEBHOOK_SECRET'] === undefined && callbacks) {
-    problems.push(
-      'PROVIDER_INFRO_WEBHOOK_SECRET is not set, so no callback of INFRO could be verified: ' +
-        'set it, or set "callbacks": false on every infro route in CATALOGUE_FILE',
+function crossProblems(
+  env: Environment,
+  catalogue: Catalogue | null,
+  providers: ReadonlyMap<string, ProviderConfig>,
+): string[] {
+  const routes = catalogue?.models.flatMap((model) => model.routes) ?? [];
+  const problems = [...providers]
+    .filter(
+      ([, { webhookSecret, webhookSecrets }]) => webhookSecret === 'required' && webhookSecrets.length === 0,
+    )
+    .filter(([name]) => routes.some(({ provider, callbacks }) => provider === name && callbacks))
+    .map(
+      ([name]) =>
+        `${variablePrefix(name)}WEBHOOK_SECRET is not set, so no callback of ${name} could be verified: ` +
+        `set it, or set "callbacks": false on every ${name} route in CATALOGUE_FILE`,
     );
-  }
   if (env['NODE_ENV'] !== 'production') return problems;
   try {
     assertProductionSafe(parseAllow(env['NET_ALLOW'] ?? ''));
@@ -144,22 +146,25 @@ function crossProblems(env: Environment, catalogue: Catalogue | null): string[] 
   return problems;
 }
 
-function load<T extends z.infer<typeof workerSchema>>(
+function load<T extends z.infer<typeof commonSchema>>(
   schema: z.ZodType<T>,
   env: Environment,
-): { values: T; common: WorkerConfig } {
+): { values: T; common: CommonConfig } {
   const parsed = schema.safeParse(env);
-  const loaded = loadCatalogue(env['CATALOGUE_FILE'] || undefined);
+  const { providers, problems: providerProblems } = readProviders(env, PROVIDERS);
+  const check = providerProblems.length === 0 ? catalogueCheck(providers) : undefined;
+  const loaded = loadCatalogue(env['CATALOGUE_FILE'] || undefined, check);
   const catalogue = 'catalogue' in loaded ? loaded.catalogue : null;
   const problems = [
     ...problemsOf(parsed.error, env),
+    ...providerProblems,
     ...('problems' in loaded ? loaded.problems.map((problem) => `CATALOGUE_FILE ${problem}`) : []),
-    ...crossProblems(env, catalogue),
+    ...crossProblems(env, catalogue, providers),
   ];
   if (!parsed.success || catalogue === null || problems.length > 0)
     throw new ConfigError([...new Set(problems)]);
   const values = parsed.data;
-  const common: WorkerConfig = {
+  const common: CommonConfig = {
     production: values.NODE_ENV === 'production',
     logLevel: values.LOG_LEVEL,
     databaseUrl: values.DATABASE_URL,
@@ -168,13 +173,7 @@ function load<T extends z.infer<typeof workerSchema>>(
     storageUrl: values.STORAGE_URL,
     publicUrl: values.PUBLIC_URL ?? null,
     netAllow: values.NET_ALLOW,
-    providers: {
-      infro: {
-        baseUrl: values.PROVIDER_INFRO_BASE_URL,
-        apiKey: values.PROVIDER_INFRO_API_KEY ?? null,
-        webhookSecrets: values.PROVIDER_INFRO_WEBHOOK_SECRET ?? [],
-      },
-    },
+    providers,
   };
   return { values, common };
 }
@@ -187,7 +186,30 @@ export function loadApiConfig(env: Environment): ApiConfig {
 
 /** @throws ConfigError with every problem at once. TEMPORAL_* is read by @temporalio/envconfig. */
 export function loadWorkerConfig(env: Environment): WorkerConfig {
-  return load(workerSchema, env).common;
+  const { values, common } = load(workerSchema, env);
+  const { METRICS_PORT: port, HOST: host, WORKFLOW_BUNDLE: workflowBundle = null } = values;
+  return { ...common, metrics: port === undefined ? null : { host, port }, workflowBundle };
+}
+
+/** What the commands about providers need of the same variables. */
+export interface ProviderToolConfig {
+  readonly catalogue: Catalogue;
+  readonly providers: ReadonlyMap<string, ProviderConfig>;
+  readonly netAllow: readonly AllowEntry[];
+}
+
+/** @throws ConfigError with every problem at once. */
+export function loadProviderConfig(env: Environment): ProviderToolConfig {
+  const parsed = z.object({ NET_ALLOW: shared.NET_ALLOW }).safeParse(env);
+  const loaded = loadCatalogue(env['CATALOGUE_FILE'] || undefined);
+  const { providers, problems } = readProviders(env, PROVIDERS);
+  const all = [
+    ...problemsOf(parsed.error, env),
+    ...problems,
+    ...('problems' in loaded ? loaded.problems.map((problem) => `CATALOGUE_FILE ${problem}`) : []),
+  ];
+  if (!parsed.success || 'problems' in loaded || all.length > 0) throw new ConfigError(all);
+  return { catalogue: loaded.catalogue, providers, netAllow: parsed.data.NET_ALLOW };
 }
 
 /** What the command line tools need of the same variables. */

@@ -1,8 +1,5 @@
+import { USUAL_CONTENT_CODES } from './content-codes.ts';
 import type { SubmitAnswerRule } from './submit-answers.ts';
-
-/** Codes that reject the content. INFRO names none, so these are the usual ones (unverified). */
-export const INFRO_CONTENT_CODES =
-  /^(content_policy_violation|content_policy|content_rejected|content_moderated|content_filtered|moderation_blocked|moderated|safety|nsfw)$/;
 
 /**
  * What INFRO's error answers to a submit prove (providers.md §2; design.md §5). Order matters. An answer that fits no
@@ -16,7 +13,7 @@ export const INFRO_SUBMIT_ANSWERS: readonly SubmitAnswerRule[] = [
   { statuses: 'any', code: /in_progress|conflict/i, means: { kind: 'unknown' } },
   {
     statuses: [400, 403, 422],
-    code: INFRO_CONTENT_CODES,
+    code: USUAL_CONTENT_CODES,
     means: { kind: 'refused', code: 'content_rejected' },
   },
   // A code is needed: the type alone also covers the idempotency answers above.

@@ -1,10 +1,9 @@
-import type { Observation, ProviderCost, ProviderOutput } from '../domain/provider.ts';
+import type { Observation, ProviderCost } from '../domain/provider.ts';
+import { decimalText } from './amounts.ts';
+import { USUAL_CONTENT_CODES } from './content-codes.ts';
 import type { InfroJob } from './infro-schemas.ts';
-import { INFRO_CONTENT_CODES } from './infro-answers.ts';
 import { safeCode } from './json-answer.ts';
-
-const MAX_OUTPUTS = 64;
-const MAX_DEPTH = 3;
+import { nestedOutputs } from './nested-urls.ts';
 
 /** INFRO's status strings, exact: never lower-cased, never guessed (providers.md §2). */
 const STATUS = new Map<string, 'running' | 'succeeded' | 'failed' | 'cancelled'>([
@@ -22,24 +21,6 @@ export interface InfroReading {
   readonly costUnit: string;
 }
 
-function usableUrl(text: string): boolean {
-  if (text.length > 8_192 || !URL.canParse(text)) return false;
-  const url = new URL(text);
-  return (
-    (url.protocol === 'https:' || url.protocol === 'http:') && url.username === '' && url.password === ''
-  );
-}
-
-/** All usable URLs in `output`, in order, each once. */
-function outputUrls(value: unknown, keys: readonly string[], depth = 0): readonly string[] {
-  if (typeof value === 'string') return usableUrl(value) ? [value] : [];
-  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return [];
-  const members = Array.isArray(value)
-    ? (value as readonly unknown[]).slice(0, MAX_OUTPUTS)
-    : keys.map((key) => (Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined));
-  return [...new Set(members.flatMap((member) => outputUrls(member, keys, depth + 1)))].slice(0, MAX_OUTPUTS);
-}
-
 /** `expires_at` (unix seconds) stands on the job or inside `output`: the documentation does not say which. */
 function linkExpiry(job: InfroJob): Date | null {
   const inside: unknown =
@@ -53,14 +34,12 @@ function linkExpiry(job: InfroJob): Date | null {
 
 /** INFRO's own estimate of what its upstream bills; no cost on a failed job does not mean no bill there. */
 function costOf(job: InfroJob, unit: string): ProviderCost | null {
-  const cost = job.usage?.cost ?? null;
-  return cost === null ? null : { amount: String(cost), unit, final: false };
+  const amount = decimalText(job.usage?.cost);
+  return amount === null ? null : { amount, unit, final: false };
 }
 
 function succeeded(job: InfroJob, reading: InfroReading, nowMs: number): Observation {
-  const outputs: readonly ProviderOutput[] = outputUrls(job.output, reading.outputKeys).map((url) => ({
-    url,
-  }));
+  const outputs = nestedOutputs(job.output, reading.outputKeys);
   const cost = costOf(job, reading.costUnit);
   const linkExpiresAt = linkExpiry(job);
   // `output: null` is documented as "after expiry"; before a known expiry it can only mean that there never was one.
@@ -79,7 +58,7 @@ function succeeded(job: InfroJob, reading: InfroReading, nowMs: number): Observa
 
 function failed(job: InfroJob, reading: InfroReading): Observation {
   const code = job.error?.code ?? null;
-  const rejected = code !== null && INFRO_CONTENT_CODES.test(code);
+  const rejected = code !== null && USUAL_CONTENT_CODES.test(code);
   return {
     kind: 'failed',
     status: job.status,

@@ -1,4 +1,8 @@
 import type { FailedCode } from '../domain/errors.ts';
+import type { SubmitAnswer } from '../domain/provider.ts';
+import { parseRetryAfterMs } from '../domain/retry-after.ts';
+import type { OutboundAnswer } from '../net/types.ts';
+import { parseJsonBytes, safeCode } from './json-answer.ts';
 
 /** One row of a provider's answer table: all given conditions must hold; the first row that fits decides. */
 export interface SubmitAnswerRule {
@@ -29,4 +33,36 @@ export function meaningOf(
       (candidate.type === undefined || (answer.type !== null && candidate.type.test(answer.type))),
   );
   return rule?.means ?? { kind: 'unknown' };
+}
+
+/** How one provider words its answers to a submit. */
+export interface SubmitReader {
+  readonly rules: readonly SubmitAnswerRule[];
+  /** Handle, status and cost from the body of a 2xx; null when it holds no usable id. */
+  readonly accepted: (body: unknown) => Omit<Extract<SubmitAnswer, { kind: 'accepted' }>, 'kind'> | null;
+  /** The error code and type in any other body; null for what is not there. */
+  readonly error: (body: unknown) => { readonly code: string | null; readonly type: string | null };
+  /** How long to wait, where the body tells it; the header counts first. */
+  readonly retryAfterMs?: (body: unknown) => number | null;
+}
+
+/** What the answer to a submit proves; reasons are codes, never the provider's own text. */
+export function readSubmitAnswer(answer: OutboundAnswer, reader: SubmitReader, nowMs: number): SubmitAnswer {
+  if (answer.kind === 'not_sent') return { kind: 'not_sent', reason: answer.reason };
+  if (answer.kind === 'interrupted') return { kind: 'unknown', reason: answer.reason };
+  const { status } = answer;
+  const body = parseJsonBytes(answer.body);
+  if (status === 200 || status === 201 || status === 202) {
+    const accepted = reader.accepted(body);
+    return accepted === null
+      ? { kind: 'unknown', reason: `http_${status}:unreadable` }
+      : { kind: 'accepted', ...accepted };
+  }
+  const { code, type } = reader.error(body);
+  const reason = code === null ? `http_${status}` : `http_${status}:${safeCode(code)}`;
+  const meaning = meaningOf(reader.rules, { status, code, type });
+  if (meaning.kind === 'refused') return { kind: 'refused', code: meaning.code, reason };
+  if (meaning.kind === 'unknown') return { kind: 'unknown', reason };
+  const header = parseRetryAfterMs(answer.headers['retry-after'], nowMs);
+  return { kind: 'capacity', reason, retryAfterMs: header ?? reader.retryAfterMs?.(body) ?? null };
 }

@@ -3,24 +3,32 @@ import { describe, expect, test } from 'vitest';
 import { createOutboundHttp } from '../../src/net/index.ts';
 import { createProviders } from '../../src/providers/index.ts';
 import { createInfroProvider } from '../../src/providers/infro.ts';
-import { startInfroSimulator } from '../../src/simulators/infro.ts';
+import { infroSimulator } from '../../src/simulators/infro.ts';
 import { providerContract } from './contract.testsuite.ts';
 import { cancelRows, JOB, NOW_MS, observeRows, submitRows, URL_1 } from './infro-rows.ts';
 
-const sign = (body: Buffer, secrets: readonly string[], t: string | number) =>
-  [
+const sign = (body: Buffer, secrets: readonly string[], t: string | number) => ({
+  'infro-signature': [
     `t=${t}`,
     ...secrets.map(
       (secret) => `v1=${createHmac('sha256', secret).update(`${t}.`).update(body).digest('hex')}`,
     ),
-  ].join(',');
+  ].join(','),
+});
+const forge = (name: string, change: (good: string) => string) =>
+  [
+    name,
+    (good: Readonly<Record<string, string>>) => ({
+      'infro-signature': change(good['infro-signature'] ?? ''),
+    }),
+  ] as const;
 
 providerContract({
   name: 'infro',
   create: (http, baseUrl, nowMs) => createInfroProvider({ http, baseUrl, nowMs }),
   nowMs: NOW_MS,
-  startSimulator: startInfroSimulator,
-  providerModel: 'm-video',
+  simulator: infroSimulator,
+  job: { method: 'text-to-video', providerModel: 'm-video', params: {} },
   input: (prompt) => ({ prompt, duration_seconds: 2 }),
   apiKey: 'key-of-infro',
   jobId: JOB,
@@ -28,29 +36,31 @@ providerContract({
   observeRows,
   cancelRows,
   callbacks: {
-    header: 'infro-signature',
+    kind: 'signed',
+    timestamped: true,
+    manySignatures: true,
     secret: 'whsec_c2VjcmV0IG9mIGluZnJv',
     wrongKeyForms: ['c2VjcmV0IG9mIGluZnJv', 'secret of infro'],
     sign,
     body: (id) =>
       `{"id":"evt_1","type":"job.succeeded","created_at":1764000000,"data":{"id":"${id}","status":"succeeded"}}`,
-    type: 'job.succeeded',
+    verdict: { eventId: 'evt_1', type: 'job.succeeded', terminal: true, progress: null },
     forgeries: [
-      ['WHI-4 only v0', (good) => good.replace('v1=', 'v0=')],
-      ['WHI-4 only v2', (good) => good.replace('v1=', 'v2=')],
-      ['upper-case name', (good) => good.replace('v1=', 'V1=')],
-      ['upper-case hex', (good) => good.replace(/v1=.*/, (text) => `v1=${text.slice(3).toUpperCase()}`)],
-      ['one digit short', (good) => good.slice(0, -1)],
-      ['one digit more', (good) => `${good}0`],
-      ['WHI-6 header twice', (good) => `${good}, ${good}`],
-      ['WHI-6 two timestamps', (good) => `t=1,${good}`],
-      ['WHI-6 a second timestamp after', (good) => `${good},t=1`],
-      ['a space', (good) => good.replace(',', ', ')],
-      ['no timestamp', (good) => good.replace(/^t=\d+,/, '')],
-      ['no signature', (good) => good.replace(/,v1=.*/, '')],
-      ['empty signature', (good) => good.replace(/v1=.*/, 'v1=')],
-      ['more than sixteen', (good) => `${good}${`,v1=${'0'.repeat(64)}`.repeat(16)}`],
-      ['more than 4 kB', (good) => `${good},x=${'0'.repeat(4_096)}`],
+      forge('WHI-4 only v0', (good) => good.replace('v1=', 'v0=')),
+      forge('WHI-4 only v2', (good) => good.replace('v1=', 'v2=')),
+      forge('upper-case name', (good) => good.replace('v1=', 'V1=')),
+      forge('upper-case hex', (good) => good.replace(/v1=.*/, (text) => `v1=${text.slice(3).toUpperCase()}`)),
+      forge('one digit short', (good) => good.slice(0, -1)),
+      forge('one digit more', (good) => `${good}0`),
+      forge('WHI-6 header twice', (good) => `${good}, ${good}`),
+      forge('WHI-6 two timestamps', (good) => `t=1,${good}`),
+      forge('WHI-6 a second timestamp after', (good) => `${good},t=1`),
+      forge('a space', (good) => good.replace(',', ', ')),
+      forge('no timestamp', (good) => good.replace(/^t=\d+,/, '')),
+      forge('no signature', (good) => good.replace(/,v1=.*/, '')),
+      forge('empty signature', (good) => good.replace(/v1=.*/, 'v1=')),
+      forge('more than sixteen', (good) => `${good}${`,v1=${'0'.repeat(64)}`.repeat(16)}`),
+      forge('more than 4 kB', (good) => `${good},x=${'0'.repeat(4_096)}`),
     ],
   },
   outputUrls: { own: 'https://api.infro.io/files/a.mp4', foreign: 'https://evil.example/a.mp4' },
@@ -60,9 +70,16 @@ describe('infro: only here', () => {
   const http = createOutboundHttp({ allow: [] });
   const provider = createInfroProvider({ http, baseUrl: 'https://api.infro.io/v1/' });
 
+  const JOB_DEFAULTS = {
+    method: 'text-to-video',
+    providerModel: 'm-video',
+    params: {},
+    callbackUrl: null,
+    idempotencyKey: 'k',
+  } as const;
   const build = (callbackUrl: string | null) =>
     provider.buildSubmit({
-      providerModel: 'm-video',
+      ...JOB_DEFAULTS,
       input: { prompt: 'rain on tin', duration_seconds: 5 },
       callbackUrl,
     });
@@ -77,18 +94,23 @@ describe('infro: only here', () => {
     expect(JSON.parse(build('https://h.example/infro').body)).toMatchObject({
       webhook: { url: 'https://h.example/infro' },
     });
-    expect(() =>
-      provider.buildSubmit({ providerModel: 'm', input: { prompt: 'x', seed: 1 }, callbackUrl: null }),
-    ).toThrow(/seed/);
+    const submit = (over: object) =>
+      provider.buildSubmit({ ...JOB_DEFAULTS, input: { prompt: 'x' }, ...over });
+    expect(() => submit({ input: { prompt: 'x', seed: 1 } })).toThrow(/seed/);
+    expect(() => submit({ method: 'text-to-image' })).toThrow(/text-to-image/);
+    expect(JSON.parse(submit({ params: { style: 'noir' } }).body)).toMatchObject({ style: 'noir' });
+    expect(() => submit({ params: { prompt: 'mine' } })).toThrow(/"prompt"/);
   });
 
   test('capabilities, hosts, settings', () => {
     expect(provider.capabilities).toEqual({
       idempotency: 'replay',
       callbacks: 'signed',
-      cancel: 'stops_tracking',
-      list: true,
+      cancel: 'may_bill',
+      list: false,
+      cost: 'estimate',
     });
+    expect(provider.methods).toEqual({ 'text-to-video': ['prompt', 'duration_seconds'] });
     expect(provider.outputHosts).toEqual(['api.infro.io', '*.infro.io']);
     expect(provider.downloadAuth(new URL(URL_1), { name: 'default', apiKey: 'k' })).toEqual({});
     const without = createInfroProvider({
@@ -100,24 +122,28 @@ describe('infro: only here', () => {
     expect(without.capabilities.cancel).toBe('unsupported');
     expect(without.outputHosts).toEqual(['o']);
     expect(() => createInfroProvider({ http, baseUrl: 'infro' })).toThrow(/PROVIDER_INFRO_BASE_URL/);
-    expect([...createProviders({ http, infro: { baseUrl: 'https://x.example' } }).keys()]).toEqual(['infro']);
-    expect(createProviders({ http }).size).toBe(0);
+    const infro = { settings: { CANCEL_PATH: 'none', OUTPUT_HOSTS: 'a.example, *.B.example' } };
+    const made = createProviders({ http, providers: new Map([['infro', infro]]) }).get('infro');
+    expect(made?.capabilities.cancel).toBe('unsupported');
+    expect(made?.outputHosts).toEqual(['a.example', '*.b.example']);
+    const wrong = (settings: Record<string, string>) => () =>
+      createProviders({ http, providers: new Map([['infro', { settings }]]) });
+    expect(wrong({ CANCEL_PATH: '/v1/cancel' })).toThrow(/CANCEL_PATH .*\{id\}/);
+    expect(wrong({ OUTPUT_KEYS: 'a b' })).toThrow(/OUTPUT_KEYS must be member names/);
+    expect(() => createProviders({ http, providers: new Map([['nobody', {}]]) })).toThrow(
+      /"nobody": infro, /,
+    );
   });
 
   test.each(['', 'a b', 'ключ', 'k'.repeat(256)])('idempotency key %j is a defect', async (key) => {
-    const request = provider.buildSubmit({ providerModel: 'm', input: { prompt: 'x' }, callbackUrl: null });
+    const request = provider.buildSubmit({ ...JOB_DEFAULTS, input: { prompt: 'x' } });
     const options = { credential: { name: 'default', apiKey: 'k' }, timeoutMs: 1_000 };
     await expect(provider.submit(request, key, options)).rejects.toThrow(/idempotency key/);
   });
 
   const verify = (text: string) => {
     const body = Buffer.from(text);
-    return provider.verifyCallback(
-      { 'infro-signature': sign(body, ['whsec_x'], 1_000) },
-      body,
-      ['whsec_x'],
-      1e6,
-    );
+    return provider.verifyCallback(sign(body, ['whsec_x'], 1_000), body, ['whsec_x'], 1e6);
   };
 
   test('an event of an unknown type is no end, and one without job or id is still verified', () => {

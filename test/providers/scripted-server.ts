@@ -9,18 +9,18 @@ export interface ScriptedAnswer {
   readonly body?: string | Buffer;
 }
 
-interface SeenRequest {
+export interface SeenRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
 }
 
-/** A server that gives always the answer set last, and keeps what it was asked. */
+/** A server that gives always the answer set last (or made by it per request), and keeps what it was asked. */
 export class ScriptedServer {
   readonly url: string;
   readonly seen: SeenRequest[] = [];
-  answer: ScriptedAnswer = { status: 500 };
+  answer: ScriptedAnswer | ((request: SeenRequest) => ScriptedAnswer) = { status: 500 };
   readonly #server: Server;
 
   private constructor(server: Server) {
@@ -35,8 +35,10 @@ export class ScriptedServer {
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
         const { method = '', url = '', headers } = request;
-        scripted?.seen.push({ method, url, headers, body: Buffer.concat(chunks).toString() });
-        const { status, headers: answerHeaders = {}, body = '' } = scripted?.answer ?? { status: 500 };
+        const seen = { method, url, headers, body: Buffer.concat(chunks).toString() };
+        scripted?.seen.push(seen);
+        const made = typeof scripted?.answer === 'function' ? scripted.answer(seen) : scripted?.answer;
+        const { status, headers: answerHeaders = {}, body = '' } = made ?? { status: 500 };
         response.writeHead(status, { 'content-type': 'application/json', ...answerHeaders });
         response.end(body);
       });

@@ -1,0 +1,16 @@
+import type { ProviderOutput } from '../domain/provider.ts';
+
+const MAX_OUTPUTS = 64;
+const MAX_URL_CHARACTERS = 8_192;
+
+function isUsable(text: string): boolean {
+  if (text.length > MAX_URL_CHARACTERS || !URL.canParse(text)) return false;
+  const { protocol, username, password } = new URL(text);
+  return (protocol === 'https:' || protocol === 'http:') && username === '' && password === '';
+}
+
+/** The usable URLs among these values as outputs: in order, each once, at most 64. */
+export function outputsFrom(values: readonly unknown[]): readonly ProviderOutput[] {
+  const urls = values.filter((value): value is string => typeof value === 'string' && isUsable(value));
+  return [...new Set(urls)].slice(0, MAX_OUTPUTS).map((url) => ({ url }));
+}
