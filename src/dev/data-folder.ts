@@ -74,23 +74,37 @@ export function readJson(path: string): unknown {
   }
 }
 
+/** What a simulator accepts and signs with. */
+export interface SimulatorSecrets {
+  readonly apiKey: string;
+  readonly webhookSecret: string;
+}
+
 export interface Secrets {
   /** As KEYRING takes it. */
   readonly keyring: string;
-  readonly infroApiKey: string;
-  readonly infroWebhookSecret: string;
+  /** By the name of the provider. */
+  readonly simulators: Readonly<Record<string, SimulatorSecrets>>;
 }
 
-/** The random secrets of a data folder, made on first use, readable by this user only. */
-export function folderSecrets(folder: string): Secrets {
+/** The random secrets of a data folder for these providers, made on first use, readable by this user only. */
+export function folderSecrets(folder: string, providers: readonly string[]): Secrets {
   const path = join(folder, SECRETS);
-  const found = readJson(path) as Secrets | undefined;
-  if (found !== undefined) return found;
+  const found = readJson(path) as Partial<Secrets> | undefined;
   const secrets = {
-    keyring: `dev:${randomBytes(32).toString('base64')}`,
-    infroApiKey: `sim_${randomBytes(16).toString('hex')}`,
-    infroWebhookSecret: `whsec_${randomBytes(32).toString('base64url')}`,
+    keyring: found?.keyring ?? `dev:${randomBytes(32).toString('base64')}`,
+    simulators: Object.fromEntries(
+      providers.map((name) => [name, found?.simulators?.[name] ?? newSimulatorSecrets()]),
+    ),
   };
   writeFileSync(path, JSON.stringify(secrets), { mode: 0o600 });
   return secrets;
+}
+
+function newSimulatorSecrets(): SimulatorSecrets {
+  return {
+    apiKey: `sim_${randomBytes(16).toString('hex')}`,
+    // As Standard Webhooks writes them: base64 behind the prefix.
+    webhookSecret: `whsec_${randomBytes(32).toString('base64')}`,
+  };
 }

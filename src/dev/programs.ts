@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { type Child, logTail, startChild, waitUntil } from './child.ts';
 import type { Secrets } from './data-folder.ts';
 import { freePort } from './ports.ts';
+import { printedUrls, SIMULATED, simulatorEnvironment } from './simulated-providers.ts';
 import type { StackInput } from './stack.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -42,39 +43,35 @@ export function startProgram({
   });
 }
 
-/** Starts the INFRO simulator, which says its URL on stdout. @returns that URL */
-export async function startSimulator(
+/** Starts the simulators of all providers in one process, which says their URLs on stdout. @returns them by name */
+export async function startSimulators(
   { env, parts }: StackInput,
   logs: string,
   secrets: Secrets,
-): Promise<string> {
-  const name = 'Simulator';
-  for (const preferred of [PREFERRED_PORT, undefined]) {
+): Promise<Readonly<Record<string, string>>> {
+  const name = 'Simulators';
+  const args = SIMULATED.flatMap((provider) => ['--only', provider]);
+  for (const port of [await freePort(PREFERRED_PORT), 0]) {
     let output = '';
     const child = await startProgram({
       name,
       script: 'src/simulators/main.ts',
-      args: ['--only', 'infro', '--port', String(await freePort(preferred))],
+      args: [...args, '--port', String(port)],
       logs,
-      env: {
-        ...env,
-        SIM_INFRO_API_KEY: secrets.infroApiKey,
-        SIM_INFRO_WEBHOOK_SECRET: secrets.infroWebhookSecret,
-      },
+      env: { ...env, ...simulatorEnvironment(secrets.simulators) },
       stopSignal: 'SIGTERM',
       onStdout: (text) => {
         output += text;
       },
     });
-    const hasSpoken = () => Promise.resolve(output.includes('\n'));
-    if (await waitUntil(hasSpoken, { timeoutMs: 30_000, stopped: () => !child.isRunning() })) {
+    const haveSpoken = () => Promise.resolve(Object.keys(printedUrls(output)).length === SIMULATED.length);
+    if (await waitUntil(haveSpoken, { timeoutMs: 30_000, stopped: () => !child.isRunning() })) {
       parts.add(() => child.stop(3_000));
       parts.watch(name, child.ended, child.logFile);
-      return (JSON.parse(output) as { url: string }).url;
+      return printedUrls(output);
     }
     await child.stop(1_000);
   }
-  throw new Error(
-    `The simulator did not start. The end of its log:\n${await logTail(join(logs, 'simulator.log'))}`,
-  );
+  const log = await logTail(join(logs, 'simulators.log'));
+  throw new Error(`The simulators did not start. The end of their log:\n${log}`);
 }

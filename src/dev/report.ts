@@ -52,7 +52,7 @@ export function reportText(report: Report): string {
     `API              ${stack.apiUrl}`,
     `API docs         ${stack.apiUrl}/docs`,
     `Temporal UI      ${stack.temporalUiUrl ?? 'that of TEMPORAL_ADDRESS'}`,
-    `INFRO simulator  ${stack.simulators.infro}`,
+    ...Object.entries(stack.simulators).map(([name, url]) => `${`${name} sim`.padEnd(16)} ${url}`),
     `API key          ${seed.apiKey}`,
     `admin key        ${seed.adminKey}`,
     `ready in         ${seconds.toFixed(1)} s`,

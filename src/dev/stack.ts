@@ -5,8 +5,9 @@ import { type Child, logTail, waitUntil } from './child.ts';
 import { folderSecrets } from './data-folder.ts';
 import type { Parts } from './parts.ts';
 import { freePort } from './ports.ts';
-import { startProgram, startSimulator } from './programs.ts';
+import { startProgram, startSimulators } from './programs.ts';
 import { openDatabase, openTemporal, withoutTemporal } from './servers.ts';
+import { providerEnvironment, SIMULATED, withoutProviders } from './simulated-providers.ts';
 
 /** What a stack is started with. */
 export interface StackInput {
@@ -25,7 +26,8 @@ export interface Stack {
   readonly temporalUiUrl: string | null;
   readonly databaseUrl: string;
   readonly storageUrl: string;
-  readonly simulators: { readonly infro: string };
+  /** URLs by the provider's name. */
+  readonly simulators: Readonly<Record<string, string>>;
   /** The environment variables that API and worker run with, beside those of `npm start`; they hold secrets. */
   readonly settings: Readonly<Record<string, string>>;
 }
@@ -33,7 +35,7 @@ export interface Stack {
 const PREFERRED_PORT = 8080;
 
 /**
- * Starts PostgreSQL, Temporal, the simulator, API and worker on a data folder and waits until the API is ready.
+ * Starts PostgreSQL, Temporal, the simulators, API and worker on a data folder and waits until the API is ready.
  * @throws Error saying which part did not start and what to do
  */
 export async function startStack(input: StackInput): Promise<Stack> {
@@ -42,8 +44,8 @@ export async function startStack(input: StackInput): Promise<Stack> {
   mkdirSync(logs, { recursive: true });
   const [databaseUrl, temporal] = await Promise.all([openDatabase(input), openTemporal(input)]);
   parts.assertWanted();
-  const secrets = folderSecrets(dataDir);
-  const simulator = await startSimulator(input, logs, secrets);
+  const secrets = folderSecrets(dataDir, SIMULATED);
+  const simulators = await startSimulators(input, logs, secrets);
   const port = await freePort(Number(env['PORT'] ?? '') || PREFERRED_PORT);
   const apiUrl = `http://127.0.0.1:${port}`;
   const storageUrl = pathToFileURL(join(dataDir, 'outputs')).href;
@@ -54,17 +56,15 @@ export async function startStack(input: StackInput): Promise<Stack> {
     PUBLIC_URL: apiUrl,
     DATABASE_URL: databaseUrl,
     TEMPORAL_ADDRESS: temporal.address,
-    PROVIDER_INFRO_BASE_URL: simulator,
-    PROVIDER_INFRO_API_KEY: secrets.infroApiKey,
-    PROVIDER_INFRO_WEBHOOK_SECRET: secrets.infroWebhookSecret,
-    NET_ALLOW: new URL(simulator).host,
+    ...providerEnvironment(simulators, secrets.simulators),
     STORAGE_URL: storageUrl,
     KEYRING: secrets.keyring,
     LOG_LEVEL: env['LOG_LEVEL'] ?? 'info',
   };
   parts.assertWanted();
   say('starting API and worker');
-  const childEnv = { ...withoutTemporal(env, temporal.uiUrl !== null, dataDir), ...settings };
+  const ownEnv = withoutProviders(withoutTemporal(env, temporal.uiUrl !== null, dataDir));
+  const childEnv = { ...ownEnv, ...settings };
   const [api, worker] = await Promise.all([
     // On SIGTERM the API waits for a load balancer to notice, on SIGINT it does not.
     startProgram({ name: 'API', script: 'src/api/main.ts', logs, env: childEnv, stopSignal: 'SIGINT' }),
@@ -79,7 +79,6 @@ export async function startStack(input: StackInput): Promise<Stack> {
   parts.add(() => Promise.all([api.stop(8_000), worker.stop(8_000)]));
   for (const child of [api, worker]) parts.watch(child.name, child.ended, child.logFile);
   await Promise.race([apiReady(apiUrl, api), parts.broken]);
-  const simulators = { infro: simulator };
   return { apiUrl, temporalUiUrl: temporal.uiUrl, databaseUrl, storageUrl, simulators, settings };
 }
 

@@ -8,13 +8,17 @@ import { freePort, isListening } from './ports.ts';
 
 const SEARCH_ATTRIBUTES = ['TenantId', 'Provider', 'Model', 'GenerationState'];
 
-/** WAL makes the store twice as fast. Without the poll rate every task of a steady load waits about 50 ms. */
+/**
+ * WAL makes the store twice as fast. Without the poll rate every task of a steady load waits about 50 ms. Only the new
+ * matcher knows priorities.
+ */
 const SERVER_OPTIONS = [
   ...['journal_mode=wal', 'synchronous=normal'].flatMap((value) => ['--sqlite-pragma', value]),
   ...[
     'history.transferProcessorMaxPollRPS=1000',
     'system.enableEagerWorkflowStart=true',
     'system.enableActivityEagerExecution=true',
+    'matching.useNewMatcher=true',
   ].flatMap((value) => ['--dynamic-config-value', value]),
   ...SEARCH_ATTRIBUTES.flatMap((name) => ['--search-attribute', `${name}=Keyword`]),
 ];

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { post } from './callbacks.ts';
-import type { Protocol, SimulatorContext } from './core.ts';
 import { faultSchema } from './faults.ts';
 import { jsonBody, sendJson, type Exchange } from './http.ts';
 import { isEnded, type Job } from './jobs.ts';
+import type { Protocol, SimulatorContext } from './protocol.ts';
 
 const jobPatch = z.strictObject({
-  status: z.enum(['queued', 'running', 'succeeded', 'failed', 'canceled']).optional(),
+  status: z.enum(['queued', 'running', 'succeeded', 'failed', 'moderated', 'cancelled']).optional(),
   output: z.enum(['link', 'empty', 'null']).optional(),
   error_code: z.string().optional(),
   expires_at: z.int().optional(),
@@ -41,8 +41,10 @@ function parse<S extends z.ZodType>(exchange: Exchange, schema: S): z.output<S> 
 function journalEntry(job: Job) {
   return {
     id: job.id,
-    status: job.status,
+    status: job.state,
+    deleted: job.deleted,
     idempotency_key: job.idempotencyKey,
+    external_id: job.externalId,
     request_body: job.requestBody,
     created_at: new Date(job.createdAtMs).toISOString(),
     ...job.journal,
@@ -55,7 +57,7 @@ function showJournal(exchange: Exchange, { journal, jobs }: SimulatorContext): v
   sendJson(exchange, 200, {
     totals,
     jobs: jobs
-      .all()
+      .accepted()
       .filter((job) => job.prompt.includes(prompt))
       .map(journalEntry),
     requests: requests.filter((request) => prompt === '' || request.prompt?.includes(prompt)),
@@ -76,10 +78,10 @@ function patchJob(exchange: Exchange, { jobs }: SimulatorContext, protocol: Prot
   if (job === undefined) return sendJson(exchange, 404, { error: 'no such job' });
   if (patch.output !== undefined) job.output = patch.output;
   if (patch.expires_at !== undefined) job.expiresAtMs = patch.expires_at * 1_000;
-  if (patch.status !== undefined && isEnded(patch.status) && !isEnded(job.status)) {
+  if (patch.status !== undefined && isEnded(patch.status) && !isEnded(job.state)) {
     jobs.end(job, patch.status, patch.error_code ?? (patch.status === 'failed' ? 'render_error' : null));
   } else {
-    job.status = patch.status ?? job.status;
+    job.state = patch.status ?? job.state;
     job.errorCode = patch.error_code ?? job.errorCode;
   }
   sendJson(exchange, 200, protocol.jobJson(job));
@@ -101,7 +103,8 @@ async function craftCallback(
   const body = crafted.body === undefined ? event.body : Buffer.from(crafted.body);
   const sendOnce = async () => {
     const atMs = Date.now() + crafted.time_offset_seconds * 1_000;
-    const headers = crafted.headers ?? protocol.sign(body, crafted.secrets ?? context.secrets, atMs);
+    const secrets = crafted.secrets ?? context.secrets;
+    const headers = crafted.headers ?? protocol.callbackHeaders({ ...event, body }, job, secrets, atMs);
     const answer = await post(url, body, headers, context.options.callbackTimeoutMs);
     const forged = crafted.headers !== undefined || crafted.secrets !== undefined;
     context.journal.callback(job.journal, {
@@ -134,7 +137,7 @@ function resetAll(exchange: Exchange, context: SimulatorContext, protocol: Proto
   context.jobs.clear();
   context.journal.reset();
   context.secrets = context.options.webhookSecrets;
-  protocol.reset();
+  protocol.reset?.();
   sendJson(exchange, 200, { reset: true });
 }
 
@@ -146,7 +149,7 @@ export function handleControl(
 ): void | Promise<void> {
   const route = `${exchange.method} ${exchange.url.pathname}`;
   const jobId = /^POST \/_sim\/jobs\/([^/]+)$/.exec(route)?.[1];
-  if (jobId !== undefined) return patchJob(exchange, context, protocol, jobId);
+  if (jobId !== undefined) return patchJob(exchange, context, protocol, decodeURIComponent(jobId));
   switch (route) {
     case 'GET /_sim/journal':
       return showJournal(exchange, context);

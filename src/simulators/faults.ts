@@ -7,6 +7,7 @@ const anyFault = {
   times: z.int().positive().optional(),
 };
 const ms = z.int().nonnegative().max(600_000);
+const secrets = z.array(z.string().min(1)).min(1).max(8);
 const fault = <K extends string, S extends z.ZodRawShape>(kind: K, settings: S) =>
   z.strictObject({ kind: z.literal(kind), ...anyFault, ...settings });
 
@@ -21,9 +22,12 @@ export const faultSchema = z.discriminatedUnion('kind', [
   fault('status_5xx_after_accept', { status: z.int().min(500).max(599).default(502) }),
   fault('refuse', {
     status: z.int().min(400).max(499).default(400),
-    type: z.string().default('invalid_request_error'),
-    code: z.string().default('invalid_parameter'),
+    /** In the provider's own words; its usual ones for bad input if not given. */
+    type: z.string().optional(),
+    code: z.string().optional(),
   }),
+  fault('refuse_content', {}),
+  fault('error_in_200', {}),
   fault('html', { status: z.int().min(200).max(599).default(200) }),
   fault('missing_id', {}),
   fault('unknown_status', { status: z.string().min(1) }),
@@ -43,11 +47,15 @@ export const faultSchema = z.discriminatedUnion('kind', [
   fault('no_callbacks', {}),
   fault('callback_before_answer', {}),
   fault('callback_twice', {}),
+  fault('callback_twenty', {}),
   fault('callback_late', { ms }),
+  fault('callback_reordered', {}),
   fault('callback_forged', {}),
+  fault('callback_rotated', { secrets }),
   fault('observe_5xx', { status: z.int().min(400).max(599).default(503) }),
   fault('observe_404', {}),
   fault('observe_hang', {}),
+  fault('observe_error_in_200', {}),
   fault('cancel_5xx', { status: z.int().min(500).max(599).default(503) }),
   fault('cancel_succeeded', {}),
 ]);

@@ -1,33 +1,30 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SimulatorContext } from './core.ts';
-import { reset, sendBytes, sendJson, type Exchange } from './http.ts';
-import type { Job } from './jobs.ts';
-import { makeMp4 } from './media/mp4.ts';
+import { reset, sendAnswer, sendBytes, sendJson, type Exchange } from './http.ts';
+import { isExpired, type Job } from './jobs.ts';
+import { MEDIA } from './media/kinds.ts';
+import type { SimulatorContext } from './protocol.ts';
 
-const MP4 = 'video/mp4';
 const CHUNK_BYTES = 65_536;
 const SLOW_CHUNKS = 10;
 
-/** A one-pixel PNG: real media, but not what was asked for. */
-const PNG = Buffer.from(
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
-  'base64',
-);
-
-/** The URL under which a job's output is served. */
-export function fileUrl(baseUrl: string, job: Job): string {
-  return `${baseUrl}/files/${job.id}.mp4`;
+/** One output of a job: its bytes are the same at every call, and differ by job and index. */
+interface OutputFile {
+  readonly job: Job;
+  readonly type: string;
+  readonly bytes: () => Buffer;
 }
 
-/** The bytes of a job's output: the same at every call, different for each job. */
-function fileBytes(job: Job): Buffer {
-  return makeMp4(job.id, job.durationSeconds);
+/** The URLs of a job's outputs; empty unless it succeeded with output that is still there. */
+export function outputUrls(baseUrl: string, job: Job): readonly string[] {
+  if (job.state !== 'succeeded' || job.output !== 'link' || isExpired(job)) return [];
+  const { extension } = MEDIA[job.media];
+  return Array.from({ length: job.outputCount }, (_, n) => `${baseUrl}/files/${job.id}/${n}.${extension}`);
 }
 
 /** Writes `bytes` zeros, or as many as the reader takes before it goes. */
-async function sendZeros({ response }: Exchange, bytes: number): Promise<void> {
-  response.writeHead(200, { 'content-type': MP4, 'content-length': bytes });
+async function sendZeros({ response }: Exchange, type: string, bytes: number): Promise<void> {
+  response.writeHead(200, { 'content-type': type, 'content-length': bytes });
   const chunk = Buffer.alloc(CHUNK_BYTES);
   const closed = once(response, 'close');
   for (let sent = 0; sent < bytes && !response.destroyed; sent += chunk.length) {
@@ -37,8 +34,13 @@ async function sendZeros({ response }: Exchange, bytes: number): Promise<void> {
   response.end();
 }
 
-async function sendSlowly({ response }: Exchange, bytes: Buffer, chunkMs: number): Promise<void> {
-  response.writeHead(200, { 'content-type': MP4, 'content-length': bytes.length });
+async function sendSlowly(
+  { response }: Exchange,
+  type: string,
+  bytes: Buffer,
+  chunkMs: number,
+): Promise<void> {
+  response.writeHead(200, { 'content-type': type, 'content-length': bytes.length });
   const size = Math.ceil(bytes.length / SLOW_CHUNKS);
   for (let start = 0; start < bytes.length && !response.destroyed; start += size) {
     response.write(bytes.subarray(start, start + size));
@@ -47,25 +49,34 @@ async function sendSlowly({ response }: Exchange, bytes: Buffer, chunkMs: number
   response.end();
 }
 
-function sendHalf(exchange: Exchange, bytes: Buffer): void {
+function sendHalf(exchange: Exchange, type: string, bytes: Buffer): void {
   const { response } = exchange;
-  response.writeHead(200, { 'content-type': MP4, 'content-length': bytes.length });
+  response.writeHead(200, { 'content-type': type, 'content-length': bytes.length });
   response.write(bytes.subarray(0, bytes.length / 2), () => reset(exchange));
 }
 
-/** `GET /files/{job}.mp4`, with the link faults; 404 for an unknown, unfinished or expired one. */
-export async function serveFile(
-  exchange: Exchange,
-  { faults, jobs, journal }: SimulatorContext,
-): Promise<void> {
-  const id = /^\/files\/([\w-]+)\.mp4$/.exec(exchange.url.pathname)?.[1] ?? '';
-  const job = jobs.get(id);
-  const live = job?.status === 'succeeded' && job.output === 'link' && Date.now() < (job.expiresAtMs ?? 0);
-  if (job === undefined || !live) {
-    return sendJson(exchange, 404, {
-      error: { code: 'not_found', message: 'This link is unknown or over.' },
-    });
+/** The output behind a path; undefined for an unknown, unfinished or expired one. */
+function fileAt(path: string, { jobs, baseUrl }: SimulatorContext): OutputFile | undefined {
+  const [, id = '', index = ''] = /^\/files\/([^/]+)\/(\d{1,2})\.\w+$/.exec(path) ?? [];
+  const job = jobs.get(decodeURIComponent(id));
+  if (job === undefined) return undefined;
+  const isLive = outputUrls(baseUrl, job).some((url) => new URL(url).pathname.endsWith(path));
+  const { type, make } = MEDIA[job.media];
+  return isLive ? { job, type, bytes: () => make(`${job.id}/${index}`, job.durationSeconds) } : undefined;
+}
+
+const notFound = (exchange: Exchange): void =>
+  sendJson(exchange, 404, { error: { code: 'not_found', message: 'This link is unknown or over.' } });
+
+/** `GET /files/{job}/{n}.{extension}`, with the link faults; 404 for an unknown, unfinished or expired one. */
+export async function serveFile(exchange: Exchange, context: SimulatorContext): Promise<void> {
+  const { provider, options, faults, journal } = context;
+  const file = fileAt(exchange.url.pathname, context);
+  if (provider.filesNeedKey === true && !provider.isAuthorized(exchange, options.apiKeys)) {
+    return sendAnswer(exchange, provider.error({ kind: 'unauthorized' }));
   }
+  if (file === undefined) return notFound(exchange);
+  const { job, type, bytes } = file;
   job.journal.downloads++;
   journal.count('downloads');
   const fault = faults.take(
@@ -75,21 +86,23 @@ export async function serveFile(
   );
   switch (fault?.kind) {
     case undefined:
-      return sendBytes(exchange, 200, MP4, fileBytes(job));
+      return sendBytes(exchange, 200, type, bytes());
     case 'link_404':
-      return sendJson(exchange, 404, { error: { code: 'not_found', message: 'This link is over.' } });
+      return notFound(exchange);
     case 'link_html':
       return sendBytes(exchange, 200, 'text/html', Buffer.from('<!doctype html><title>Sign in</title>'));
     case 'link_truncated':
-      return sendHalf(exchange, fileBytes(job));
+      return sendHalf(exchange, type, bytes());
     case 'link_empty':
-      return sendBytes(exchange, 200, MP4, Buffer.alloc(0));
-    case 'link_wrong_type':
-      return sendBytes(exchange, 200, 'image/png', PNG);
+      return sendBytes(exchange, 200, type, Buffer.alloc(0));
+    case 'link_wrong_type': {
+      const wrong = MEDIA[MEDIA[job.media].wrong];
+      return sendBytes(exchange, 200, wrong.type, wrong.make(job.id, 1));
+    }
     case 'link_huge':
-      return sendZeros(exchange, fault.bytes);
+      return sendZeros(exchange, type, fault.bytes);
     case 'link_slow':
-      return sendSlowly(exchange, fileBytes(job), fault.ms);
+      return sendSlowly(exchange, type, bytes(), fault.ms);
     case 'link_redirect_private':
       return sendBytes(exchange, 302, 'text/plain', Buffer.alloc(0), { location: fault.url });
   }

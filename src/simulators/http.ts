@@ -10,6 +10,13 @@ export interface Exchange {
   readonly response: ServerResponse;
 }
 
+/** What a protocol answers: JSON unless the body is bytes. */
+export interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 const MAX_BODY_BYTES = 262_144;
 
 export function sendBytes(
@@ -32,9 +39,34 @@ export function sendJson(
   sendBytes(exchange, status, 'application/json', Buffer.from(JSON.stringify(value)), headers);
 }
 
+export function sendAnswer(exchange: Exchange, { status, body, headers }: Answer): void {
+  if (body instanceof Uint8Array) sendBytes(exchange, status, 'application/json', body, headers);
+  else sendJson(exchange, status, body, headers);
+}
+
 /** Cuts the connection without an answer. */
 export function reset({ response }: Exchange): void {
   response.socket?.resetAndDestroy();
+}
+
+/** The text of one member of a JSON body, found by its path; '' when there is none. */
+export function textIn(exchange: Exchange, ...path: readonly (string | number)[]): string {
+  let found = jsonBody(exchange);
+  for (const name of path) {
+    found =
+      typeof found === 'object' && found !== null ? (found as Record<string | number, unknown>)[name] : '';
+  }
+  return typeof found === 'string' ? found : '';
+}
+
+/** Whether the request carries one of these keys as `<scheme> <key>` in this header. */
+export function hasKey(
+  exchange: Exchange,
+  apiKeys: readonly string[],
+  scheme = 'Bearer',
+  header = 'authorization',
+): boolean {
+  return apiKeys.some((key) => exchange.headers[header] === (scheme === '' ? key : `${scheme} ${key}`));
 }
 
 /** The body as JSON; undefined when it is none. */

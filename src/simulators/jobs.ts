@@ -1,30 +1,41 @@
-import { randomUUID } from 'node:crypto';
 import type { FaultList } from './faults.ts';
 import { newJobJournal, type Journal, type JobJournal } from './journal.ts';
+import type { MediaKind } from './media/kinds.ts';
 
-/** The states that every provider has in some spelling. */
-export type JobStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'canceled';
+/** The life of every job, whatever its provider calls it; `moderated` is an end that the provider words its own way. */
+export type JobState = 'queued' | 'running' | 'succeeded' | 'failed' | 'moderated' | 'cancelled';
 
-/** What was asked for. */
+/** What was asked for, read from a provider's own request. */
 export interface JobRequest {
+  /** In the provider's own form; new for every job, without a slash. */
+  readonly id: string;
   readonly model: string;
+  /** The text that faults are matched with. */
   readonly prompt: string;
+  readonly media: MediaKind;
+  /** How many files the job makes. */
+  readonly outputCount: number;
   readonly durationSeconds: number;
   readonly webhookUrl: string | null;
   readonly idempotencyKey: string | null;
-  readonly requestBody: string;
+  /** Our own id, where the provider takes one. */
+  readonly externalId: string | null;
+  /** What the protocol wants to remember of the request (an event filter, a path). */
+  readonly extra?: Readonly<Record<string, unknown>>;
 }
 
-/** One accepted job. `output`: a link, never one, or gone. */
+/** One accepted job. `output`: links, never one, or gone. */
 export interface Job extends JobRequest {
-  readonly id: string;
+  readonly requestBody: string;
   readonly createdAtMs: number;
-  status: JobStatus;
+  state: JobState;
   startedAtMs: number | null;
   completedAtMs: number | null;
   expiresAtMs: number | null;
   output: 'link' | 'empty' | 'null';
   errorCode: string | null;
+  /** true = the provider shows it no more; the journal still does. */
+  deleted: boolean;
   readonly journal: JobJournal;
 }
 
@@ -36,76 +47,99 @@ export interface JobsOptions {
 const MAX_JOBS = 50_000;
 const MAX_TIMER_MS = 2_147_483_647;
 
-export const isEnded = (status: JobStatus): boolean =>
-  status === 'succeeded' || status === 'failed' || status === 'canceled';
+export const isEnded = (state: JobState): boolean => state !== 'queued' && state !== 'running';
 
-/** All jobs and their renders. A cancel never stops a render: the journal still counts it as done. */
+/** Whether the provider has removed what the job made. */
+export const isExpired = (job: Job): boolean => job.expiresAtMs !== null && Date.now() >= job.expiresAtMs;
+
+/** Unix seconds, rounded down; null stays null. */
+export const seconds = (ms: number | null): number | null => (ms === null ? null : Math.floor(ms / 1_000));
+
+/** All jobs and their renders. `onChange` is told each new state of a job, `queued` included. */
 export class Jobs {
   readonly #options: JobsOptions;
   readonly #faults: FaultList;
   readonly #journal: Journal;
-  readonly #onEnded: (job: Job) => void;
+  readonly #onChange: (job: Job) => void;
   readonly #jobs = new Map<string, Job>();
   readonly #timers = new Set<NodeJS.Timeout>();
 
-  constructor(options: JobsOptions, faults: FaultList, journal: Journal, onEnded: (job: Job) => void) {
+  constructor(options: JobsOptions, faults: FaultList, journal: Journal, onChange: (job: Job) => void) {
     this.#options = options;
     this.#faults = faults;
     this.#journal = journal;
-    this.#onEnded = onEnded;
+    this.#onChange = onChange;
   }
 
+  /** A job as the provider shows it; undefined for a deleted one. */
   get(id: string): Job | undefined {
-    return this.#jobs.get(id);
+    const job = this.#jobs.get(id);
+    return job?.deleted === true ? undefined : job;
   }
 
-  /** Newest first. */
+  /** Those that the provider shows, newest first. */
   all(): readonly Job[] {
+    return this.accepted().filter((job) => !job.deleted);
+  }
+
+  /** All that were ever taken, deleted ones included, newest first. */
+  accepted(): readonly Job[] {
     return [...this.#jobs.values()].reverse();
   }
 
   /** Takes the job and starts its render; the oldest job is forgotten beyond 50 000. */
-  accept(request: JobRequest): Job {
+  accept(request: JobRequest, requestBody: string): Job {
     const job: Job = {
       ...request,
-      id: `job_${randomUUID().replaceAll('-', '')}`,
+      requestBody,
       createdAtMs: Date.now(),
-      status: 'queued',
+      state: 'queued',
       startedAtMs: null,
       completedAtMs: null,
       expiresAtMs: null,
       output: 'link',
       errorCode: null,
+      deleted: false,
       journal: newJobJournal(),
     };
     this.#jobs.set(job.id, job);
     const oldest = this.#jobs.size > MAX_JOBS ? this.#jobs.keys().next().value : undefined;
     if (oldest !== undefined) this.#jobs.delete(oldest);
     this.#journal.count('accepted');
+    this.#onChange(job);
     this.#render(job);
     return job;
   }
 
-  /** Moves a job to an end state once; later calls change nothing. */
-  end(job: Job, status: JobStatus, errorCode: string | null = null): void {
-    if (isEnded(job.status)) return;
-    job.status = status;
+  /** Moves a job to an end state once; later calls change nothing. A render under way goes on. */
+  end(job: Job, state: JobState, errorCode: string | null = null): void {
+    if (isEnded(job.state)) return;
+    job.state = state;
     job.errorCode = errorCode;
-    job.completedAtMs = Date.now();
-    if (status === 'succeeded') job.expiresAtMs ??= job.completedAtMs + this.#options.outputTtlMs;
-    this.#onEnded(job);
+    // On a busy machine both timers may fire in one millisecond; no render takes none.
+    job.completedAtMs = Math.max(Date.now(), (job.startedAtMs ?? job.createdAtMs) + 1);
+    if (state === 'succeeded') job.expiresAtMs ??= job.completedAtMs + this.#options.outputTtlMs;
+    this.#onChange(job);
+  }
+
+  /** Ends it as cancelled before its render is done, so that nothing is rendered. */
+  stop(job: Job): void {
+    if (isEnded(job.state)) return;
+    job.journal.stopped = true;
+    this.end(job, 'cancelled');
   }
 
   /** Ends the render now, as the faults say; a job is rendered once. */
   finish(job: Job): void {
-    if (job.journal.renders_done > 0) return;
+    if (job.journal.renders_done > 0 || job.journal.stopped) return;
     job.journal.renders_done++;
     this.#journal.count('renders_done');
     const failure = this.#faults.take(job.prompt, 'fail', 'moderated');
     const empty = this.#faults.take(job.prompt, 'succeeded_without_output');
     if (empty !== undefined) job.output = empty.output;
     if (failure === undefined) this.end(job, 'succeeded');
-    else this.end(job, 'failed', failure.kind === 'fail' ? failure.code : 'content_policy_violation');
+    else if (failure.kind === 'moderated') this.end(job, 'moderated');
+    else this.end(job, 'failed', failure.code);
   }
 
   /** Forgets all jobs and renders. */
@@ -123,9 +157,10 @@ export class Jobs {
     const stuck = this.#faults.take(job.prompt, 'stuck') !== undefined;
     const renderMs = this.#faults.take(job.prompt, 'render_ms')?.ms ?? this.#options.renderMs;
     this.#after(renderMs / 4, () => {
-      if (job.status !== 'queued') return;
-      job.status = 'running';
+      if (job.state !== 'queued') return;
+      job.state = 'running';
       job.startedAtMs = Date.now();
+      this.#onChange(job);
     });
     if (!stuck) this.#after(renderMs, () => this.finish(job));
   }

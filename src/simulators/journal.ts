@@ -18,6 +18,8 @@ export interface JobJournal {
   cancels: number;
   downloads: number;
   renders_done: number;
+  /** A cancel ended it before its render was done. */
+  stopped: boolean;
   callbacks: CallbackRecord[];
   callbacks_dropped: number;
 }
@@ -38,6 +40,7 @@ const TOTALS = {
   replayed: 0,
   observes: 0,
   lists: 0,
+  finds: 0,
   cancels: 0,
   downloads: 0,
   renders_done: 0,
@@ -53,6 +56,7 @@ export function newJobJournal(): JobJournal {
     cancels: 0,
     downloads: 0,
     renders_done: 0,
+    stopped: false,
     callbacks: [],
     callbacks_dropped: 0,
   };

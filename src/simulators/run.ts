@@ -1,11 +1,8 @@
 import { parseArgs } from 'node:util';
-import type { RunningSimulator, SimulatorOptions } from './core.ts';
+import { startSimulator, type RunningSimulator, type SimulatorOptions } from './core.ts';
 import { SIMULATE_HELP } from './help.ts';
-import { startInfroSimulator } from './infro.ts';
+import { SIMULATORS } from './index.ts';
 
-const STARTERS: Readonly<Record<string, (options: SimulatorOptions) => Promise<RunningSimulator>>> = {
-  infro: startInfroSimulator,
-};
 const PARENT_CHECK_MS = 1_000;
 
 const OPTIONS = {
@@ -38,11 +35,12 @@ function withoutUndefined<T extends object>(value: T): { [K in keyof T]: Exclude
 /** Starts what the arguments ask for, or throws with what is wrong with them. */
 async function startAll(values: ReturnType<typeof parse>): Promise<readonly RunningSimulator[]> {
   const firstPort = wholeNumber('port', values.port) ?? 0;
-  const names = values.only ?? Object.keys(STARTERS);
+  const known = SIMULATORS.map(({ name }) => name);
+  const names = values.only ?? known;
   return Promise.all(
     names.map((name, index) => {
-      const start = STARTERS[name];
-      if (start === undefined) throw new Error(`no simulator "${name}": ${Object.keys(STARTERS).join(', ')}`);
+      const provider = SIMULATORS.find((simulator) => simulator.name === name);
+      if (provider === undefined) throw new Error(`no simulator "${name}": ${known.join(', ')}`);
       const prefix = `SIM_${name.toUpperCase()}`;
       const options: SimulatorOptions = withoutUndefined({
         port: firstPort === 0 ? 0 : firstPort + index,
@@ -51,7 +49,7 @@ async function startAll(values: ReturnType<typeof parse>): Promise<readonly Runn
         renderMs: wholeNumber('render-ms', values['render-ms']),
         outputTtlMs: wholeNumber('output-ttl-ms', values['output-ttl-ms']),
       });
-      return start(options);
+      return startSimulator(provider, options);
     }),
   );
 }

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { waitUntil } from '../../src/dev/child.ts';
 import { temporaryFolder } from '../../src/dev/keeper.ts';
+import { PROVIDERS } from '../../src/providers/index.ts';
 
 const START = fileURLToPath(new URL('../../scripts/start.mjs', import.meta.url));
 
@@ -16,7 +17,7 @@ interface Printed {
   readonly temporal_ui_url: string;
   readonly api_key: string;
   readonly admin_key: string;
-  readonly simulators: { readonly infro: string };
+  readonly simulators: Readonly<Record<string, string>>;
   readonly generations: readonly {
     readonly id: string;
     readonly output: { readonly path: string; readonly bytes: number; readonly sha256: string };
@@ -95,7 +96,9 @@ describe('npm start', { timeout: 120_000 }, () => {
       temporal_ui_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
       api_key: expect.any(String),
       admin_key: expect.any(String),
-      simulators: { infro: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) },
+      simulators: Object.fromEntries(
+        PROVIDERS.map(({ name }) => [name, expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/)]),
+      ),
       generations: [
         { ...sample('infro-video'), finished_by: 'callback' },
         { ...sample('infro-video-polled'), finished_by: 'poll' },
@@ -112,7 +115,8 @@ describe('npm start', { timeout: 120_000 }, () => {
     const pages = ['/docs', '/openapi.json', '/readyz'].map((path) => answers(`${printed.api_url}${path}`));
     expect(await Promise.all(pages)).toEqual([200, 200, 200]);
     expect(await answers(printed.temporal_ui_url)).toBe(200);
-    expect(await answers(`${printed.simulators.infro}/_sim/journal`)).toBe(200);
+    const journals = Object.values(printed.simulators).map((url) => answers(`${url}/_sim/journal`));
+    expect(await Promise.all(journals)).toEqual(PROVIDERS.map(() => 200));
   });
 
   test('a second one beside it moves its ports, keeps off its data, and says so', async () => {

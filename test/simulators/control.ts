@@ -12,7 +12,9 @@ export interface JournalView {
   readonly jobs: readonly (JobJournal & {
     readonly id: string;
     readonly status: string;
+    readonly deleted: boolean;
     readonly idempotency_key: string | null;
+    readonly external_id: string | null;
     readonly request_body: string;
   })[];
   readonly requests: readonly RequestRecord[];

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { RunningSimulator } from '../../src/simulators/core.ts';
-import { startInfroSimulator } from '../../src/simulators/infro.ts';
+import { startSimulator, type RunningSimulator } from '../../src/simulators/core.ts';
+import { infroSimulator } from '../../src/simulators/infro.ts';
 import { Control, eventually } from './control.ts';
 import { startReceiver, type Receiver } from './receiver.ts';
 
@@ -11,7 +11,7 @@ let receiver: Receiver;
 let made = 0;
 
 beforeAll(async () => {
-  simulator = await startInfroSimulator({
+  simulator = await startSimulator(infroSimulator, {
     renderMs: 20,
     webhookSecrets: ['whsec_one'],
     callbackRetryMs: [10, 20],
@@ -175,7 +175,7 @@ describe('callbacks', () => {
     const prompt = newPrompt();
     await control.fault(prompt, { kind: 'stuck' });
     const { id } = await submit(prompt);
-    await control.post(`jobs/${id}`, { status: 'canceled' });
+    await control.post(`jobs/${id}`, { status: 'cancelled' });
     const [got] = await receivedAtLeast(1);
     expect(eventOf(got!.body)).toMatchObject({ type: 'job.canceled', data: { id } });
   });

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { RunningSimulator } from '../../src/simulators/core.ts';
-import { IdempotencyKeys } from '../../src/simulators/infro-idempotency.ts';
-import { startInfroSimulator } from '../../src/simulators/infro.ts';
+import { startSimulator, type RunningSimulator } from '../../src/simulators/core.ts';
+import { IdempotencyKeys } from '../../src/simulators/idempotency.ts';
+import { infroSimulator, signInfro } from '../../src/simulators/infro.ts';
 import { Control, eventually } from './control.ts';
 
 // Plain HTTP as INFRO's documentation shows it; our adapter is not used here.
@@ -20,7 +20,7 @@ let simulator: RunningSimulator;
 let control: Control;
 
 beforeAll(async () => {
-  simulator = await startInfroSimulator({ renderMs: 40 });
+  simulator = await startSimulator(infroSimulator, { renderMs: 40 });
   control = new Control(simulator.url);
 });
 afterAll(() => simulator.close());
@@ -83,7 +83,7 @@ describe('submit', () => {
   test('idempotency: a key is forgotten after its time', async () => {
     const keys = new IdempotencyKeys(20);
     const body = Buffer.from('{}');
-    keys.begin('k', body).store({ status: 202, bytes: body, jobId: 'job_1' });
+    keys.begin('k', body).store({ answer: { status: 202, body }, jobId: 'job_1' });
     expect(keys.check('k', body).kind).toBe('replay');
     await eventually(() => (keys.check('k', body).kind === 'new' ? true : undefined));
   });
@@ -147,7 +147,7 @@ describe('jobs', () => {
       const [found] = (await control.journal('cancelled early')).jobs;
       return found?.renders_done === 1 ? found : undefined;
     });
-    expect(entry).toMatchObject({ status: 'canceled', cancels: 1 });
+    expect(entry).toMatchObject({ status: 'cancelled', cancels: 1 });
     expect(await get(job.id)).toMatchObject({ status: 'canceled', output: null });
   });
 
@@ -212,7 +212,7 @@ describe('control', () => {
   });
 
   test('reset forgets everything, keys and secrets too', async () => {
-    const own = await startInfroSimulator({ renderMs: 10_000 });
+    const own = await startSimulator(infroSimulator, { renderMs: 10_000 });
     try {
       const ownControl = new Control(own.url);
       const post = () =>
@@ -232,8 +232,7 @@ describe('control', () => {
   });
 });
 
-test('the signature is what the documentation says: hex HMAC of "{t}." and body, the whole secret as key', async () => {
-  const { signInfro } = await import('../../src/simulators/infro-events.ts');
+test('the signature is what the documentation says: hex HMAC of "{t}." and body, the whole secret as key', () => {
   const body = Buffer.from('{"id":"evt_1"}');
   const expected = createHmac('sha256', 'whsec_a').update('1764000000.{"id":"evt_1"}').digest('hex');
   const header = signInfro(body, ['whsec_a', 'whsec_b'], 1_764_000_000_999)['infro-signature'];

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { afterEach, describe, expect, test } from 'vitest';
+import { SIMULATORS } from '../../src/simulators/index.ts';
 import { eventually } from './control.ts';
 
 const started: ChildProcess[] = [];
@@ -37,6 +38,18 @@ describe('the simulator as its own process', () => {
     expect((await list('sim-key')).status).toBe(401);
     child.kill('SIGTERM');
     expect(await once(child, 'exit')).toEqual([0, null]);
+  });
+
+  test('starts all by name, each with its own key, in the order of the list', async () => {
+    const child = run('--render-ms', '5');
+    const lines: { name: string; url: string }[] = [];
+    for await (const line of createInterface({ input: child.stdout })) {
+      lines.push(JSON.parse(line) as (typeof lines)[number]);
+      if (lines.length === SIMULATORS.length) break;
+    }
+    expect(lines.map(({ name }) => name)).toEqual(SIMULATORS.map(({ name }) => name));
+    const shown = await Promise.all(lines.map(async ({ url }) => (await fetch(url)).json()));
+    expect(shown).toMatchObject(SIMULATORS.map(({ name }) => ({ simulator: name })));
   });
 
   test('--exit-with-parent: ends with the process that started it', async () => {

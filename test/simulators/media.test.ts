@@ -4,7 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { nalUnit } from '../../src/simulators/media/h264.ts';
+import { MEDIA } from '../../src/simulators/media/kinds.ts';
 import { makeMp4 } from '../../src/simulators/media/mp4.ts';
+import { makeWav } from '../../src/simulators/media/wav.ts';
+import { createMediaCheck } from '../../src/storage/sniff.ts';
 import { findBox, walkBoxes } from './mp4-boxes.ts';
 
 describe('makeMp4', () => {
@@ -85,6 +88,31 @@ describe('makeMp4', () => {
       rmSync(folder, { recursive: true });
     }
   });
+});
+
+describe.each(Object.entries(MEDIA))('%s', (_kind, { type, make, wrong }) => {
+  const verdict = (bytes: Buffer) => {
+    const check = createMediaCheck();
+    check.write(bytes);
+    return check.finish(bytes.length);
+  };
+
+  test('is what it says, whole, and not when it is cut', () => {
+    const file = make('job_1', 2);
+    expect(verdict(file)).toMatchObject({ ok: true, mediaType: type });
+    expect(verdict(file.subarray(0, file.length - 10))).toMatchObject({ ok: false });
+    expect(MEDIA[wrong].type).not.toBe(type);
+  });
+
+  test('equal arguments give equal bytes, another job gives others', () => {
+    expect(make('job_1', 2).equals(make('job_1', 2))).toBe(true);
+    expect(make('job_1', 2).equals(make('job_2', 2))).toBe(false);
+  });
+});
+
+test('a WAV file is as long as asked, up to a minute', () => {
+  const seconds = (length: number) => (makeWav('x', length).readUInt32LE(40) / 16_000).toFixed(1);
+  expect([0, 1, 3, 60, 1_000].map(seconds)).toEqual(['1.0', '1.0', '3.0', '60.0', '60.0']);
 });
 
 function hasStartCode(bytes: Buffer): boolean {

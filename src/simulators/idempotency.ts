@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
+import type { Answer } from './http.ts';
 
 /** A stored first answer, replayed byte for byte. */
 export interface StoredAnswer {
-  readonly status: number;
-  readonly bytes: Buffer;
+  readonly answer: Answer;
   readonly jobId: string;
 }
 
 interface Entry {
   readonly bodyHash: string;
   readonly expiresAtMs: number;
-  answer: StoredAnswer | null;
+  stored: StoredAnswer | null;
 }
 
 /** What a key says about a new request with it. */
@@ -18,11 +18,11 @@ export type KeyVerdict =
   | { readonly kind: 'new' }
   | { readonly kind: 'reuse' }
   | { readonly kind: 'in_progress' }
-  | { readonly kind: 'replay'; readonly answer: StoredAnswer };
+  | { readonly kind: 'replay'; readonly stored: StoredAnswer };
 
 const MAX_KEYS = 50_000;
 
-/** INFRO's keys: the first 202 is stored and replayed for `ttlMs`. */
+/** Idempotency keys: the first answer is stored and replayed for `ttlMs`. */
 export class IdempotencyKeys {
   readonly #entries = new Map<string, Entry>();
   readonly #ttlMs: number;
@@ -35,19 +35,19 @@ export class IdempotencyKeys {
     const entry = this.#entries.get(key);
     if (entry === undefined || entry.expiresAtMs <= Date.now()) return { kind: 'new' };
     if (entry.bodyHash !== hash(body)) return { kind: 'reuse' };
-    return entry.answer === null ? { kind: 'in_progress' } : { kind: 'replay', answer: entry.answer };
+    return entry.stored === null ? { kind: 'in_progress' } : { kind: 'replay', stored: entry.stored };
   }
 
   /** Takes the key; `store` keeps the answer once it is made. */
-  begin(key: string, body: Buffer): { store(answer: StoredAnswer): void } {
-    const entry: Entry = { bodyHash: hash(body), expiresAtMs: Date.now() + this.#ttlMs, answer: null };
+  begin(key: string, body: Buffer): { store(stored: StoredAnswer): void } {
+    const entry: Entry = { bodyHash: hash(body), expiresAtMs: Date.now() + this.#ttlMs, stored: null };
     this.#entries.delete(key);
     this.#entries.set(key, entry);
     const oldest = this.#entries.size > MAX_KEYS ? this.#entries.keys().next().value : undefined;
     if (oldest !== undefined) this.#entries.delete(oldest);
     return {
-      store: (answer) => {
-        entry.answer = answer;
+      store: (stored) => {
+        entry.stored = stored;
       },
     };
   }
