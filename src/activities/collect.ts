@@ -1,10 +1,11 @@
 import { CancelledFailure } from '@temporalio/common';
-import { loadGeneration, recordObservation, requestCancel } from '../db/index.ts';
+import { loadGeneration, observationFields, recordObservation, requestCancel } from '../db/index.ts';
 import { cancelOutcome, judge, mustAskCancel, nextPollMs } from '../domain/judge.ts';
 import type { JobFacts } from '../domain/judge.ts';
 import type { CancellationOutcome } from '../domain/generation.ts';
 import type { Observation, ProviderCapabilities } from '../domain/provider.ts';
 import type { Step } from '../domain/step.ts';
+import { countObservation } from '../metrics/job-metrics.ts';
 import type { ActivityDeps } from './deps.ts';
 import { pollAgain } from './failures.ts';
 import { callsOf } from './job.ts';
@@ -53,15 +54,20 @@ async function observeOnce(deps: ActivityDeps, job: Job, context: AttemptContext
   const { provider, options } = callsOf(deps, job);
   const { timings } = loaded.generation.plan;
   const startedMs = performance.now();
-  let observation = await provider.observe(handle, options);
+  let observation = await deps.observe(provider, handle, options);
+  countObservation(provider.name, observation);
   if (context.signal.aborted) throw new CancelledFailure('cancelled');
-  let facts = factsOf(job, performance.now() - startedMs);
+  const { cancel: offered } = provider.capabilities;
+  let facts = factsOf(job, offered, performance.now() - startedMs);
   let cancel: { sent: boolean; outcome: CancellationOutcome | null } = { sent: false, outcome: null };
   if (mustAskCancel(observation, facts)) {
     const asked = await askCancel(deps, job, observation);
     observation = asked.observation;
     cancel = asked;
-    facts = { ...factsOf(job, performance.now() - startedMs), cancelSent: facts.cancelSent || cancel.sent };
+    facts = {
+      ...factsOf(job, offered, performance.now() - startedMs),
+      ...sentNow(facts, cancel.sent, offered),
+    };
   }
   if (observation.kind === 'running' && observation.unknownStatus) {
     deps.log.warn(
@@ -70,10 +76,15 @@ async function observeOnce(deps: ActivityDeps, job: Job, context: AttemptContext
     );
   }
   const verdict = judge(observation, facts);
-  const poll = { ...facts, callbacks: submission.callbacks, terminalHint: submission.terminalHint };
+  const poll = {
+    ...facts,
+    callbacks: submission.callbacks,
+    terminalHint: submission.terminalHint,
+    spacingMs: deps.pollBudget.spacingMs(submission.provider, timings.pollBudgetPerSecond),
+  };
   const pollInMs = nextPollMs(observation, poll, context.attempt - 1, deps.random());
   const recorded = await recordObservation(deps.db, {
-    ...observed(observation),
+    ...observationFields(observation),
     submissionId: submission.id,
     by: submission.terminalHint ? 'callback' : 'poll',
     storeForMs: timings.storeForMs,
@@ -109,11 +120,24 @@ function stopped(
   return observation.kind === 'cancelled' && facts.cancelRequested ? cancelOutcome(cancel) : null;
 }
 
-function factsOf({ loaded, submission }: Job, elapsedMs: number): JobFacts {
+/** The facts after our cancel call in this very look. */
+function sentNow(before: JobFacts, sent: boolean, offered: ProviderCapabilities['cancel']) {
+  return {
+    cancelSent: before.cancelSent || sent,
+    cancelTaken: before.cancelTaken || (sent && offered !== 'unsupported'),
+  };
+}
+
+function factsOf(
+  { loaded, submission }: Job,
+  offered: ProviderCapabilities['cancel'],
+  elapsedMs: number,
+): JobFacts {
   const { generation } = loaded;
   return {
     cancelRequested: generation.cancelRequested,
     cancelSent: submission.cancelSent,
+    cancelTaken: submission.cancelSent && offered !== 'unsupported',
     sinceAcceptedMs: (submission.sinceAcceptedMs ?? 0) + elapsedMs,
     deadlineInMs: generation.deadlineInMs - elapsedMs,
     timings: generation.plan.timings,
@@ -138,20 +162,4 @@ async function askCancel(
   const outcome =
     observation.kind === 'cancelled' || observation.kind === 'not_found' ? cancelOutcome(cancel) : null;
   return { observation, sent: true, outcome };
-}
-
-/** The observation in the shape of its record. */
-function observed(observation: Observation) {
-  return {
-    kind: observation.kind,
-    status: 'status' in observation ? observation.status : null,
-    progress: observation.kind === 'running' ? observation.progress : null,
-    problem: observation.kind === 'unavailable' ? observation.reason : null,
-    outputCount: observation.kind === 'succeeded' ? observation.outputs.length : null,
-    linkInMs:
-      observation.kind === 'succeeded' && observation.linkExpiresAt !== null
-        ? observation.linkExpiresAt.getTime() - Date.now()
-        : null,
-    cost: 'cost' in observation ? observation.cost : null,
-  };
 }

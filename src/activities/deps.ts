@@ -4,6 +4,8 @@ import type { Db } from '../db/index.ts';
 import type { OutboundHttp } from '../net/index.ts';
 import type { Storage } from '../storage/index.ts';
 import type { DownloadSlots } from './download-slots.ts';
+import type { Observe } from './observe-together.ts';
+import type { PollBudget } from './poll-budget.ts';
 
 /** One configured provider with its credentials; a submission keeps the one that it was sent with. */
 export interface ProviderAccess {
@@ -16,6 +18,7 @@ export interface ProviderAccess {
 export interface StepLog {
   info(fields: Readonly<Record<string, unknown>>, message: string): void;
   warn(fields: Readonly<Record<string, unknown>>, message: string): void;
+  error(fields: Readonly<Record<string, unknown>>, message: string): void;
 }
 
 /** Everything the activities act on, composed once per worker process. */
@@ -26,6 +29,8 @@ export interface ActivityDeps {
   readonly storage: Storage;
   readonly slots: DownloadSlots;
   readonly callbacks: CallbackUrls;
+  readonly observe: Observe;
+  readonly pollBudget: PollBudget;
   /** How long outputs are kept, in milliseconds. */
   readonly retentionMs: number;
   readonly log: StepLog;

@@ -11,6 +11,8 @@ import type { Step } from '../domain/step.ts';
 
 export type { ActivityDeps, ProviderAccess } from './deps.ts';
 export { createDownloadSlots } from './download-slots.ts';
+export { createObserve } from './observe-together.ts';
+export { createPollBudget } from './poll-budget.ts';
 export { FixedTextFailures } from './failures.ts';
 
 const HEARTBEAT_EVERY_MS = 1_500;

@@ -1,41 +1,39 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { claimSubmission, isDatabaseUnavailable, recordSubmission } from '../db/index.ts';
-import type {
-  ClaimedSubmission,
-  LoadedGeneration,
-  RecordedSubmission,
-  SubmissionRecord,
-} from '../db/index.ts';
-import { backoffMs } from '../domain/backoff.ts';
+import { claimSubmission, findOpenRoute } from '../db/index.ts';
+import type { ClaimedSubmission, LoadedGeneration } from '../db/index.ts';
 import { callbackPlaceholder } from '../domain/callback-urls.ts';
-import type { ProviderCredential, SubmitAnswer, SubmitRequest } from '../domain/provider.ts';
+import type { ProviderCredential } from '../domain/provider.ts';
 import type { Step } from '../domain/step.ts';
 import { providerIdempotencyKey, submissionId } from '../domain/submission-id.ts';
 import type { ActivityDeps, ProviderAccess } from './deps.ts';
 import { stepBroken } from './failures.ts';
-import { cancelLateJob } from './find-unknown.ts';
-import { accessOf, againStep, settleStep, viewOf } from './steps.ts';
-import { firstPollMs } from './waiting.ts';
+import { sendOnce } from './send-once.ts';
+import { accessOf, againStep, settleStep } from './steps.ts';
 
-type Claim = Extract<ClaimedSubmission, { outcome: 'send' }>;
+/** The same external id finds the same job for ever. */
+const FOR_EVER_MS = 10 * 365 * 86_400_000;
 
-/** Claims the right to send, sends once, records what the answer proved; the answer decides the next step. */
+/**
+ * Claims the right to send at one place of the route list, sends once, records what the answer proved; the answer
+ * decides the next step. `resend`: the provider was just asked for our external id and knows no such job.
+ */
 export async function sendSubmission(
   deps: ActivityDeps,
   loaded: LoadedGeneration,
   routeIndex: number,
+  resend: boolean,
 ): Promise<Step> {
   const { generation, submission } = loaded;
-  const { timings, expectedDurationSeconds, routes } = generation.plan;
+  const { timings, expectedDurationSeconds, routes, method } = generation.plan;
   const route = routes[routeIndex];
   if (route === undefined) throw stepBroken('unreadable_plan');
-  const live = submission !== null && submission.state !== 'refused' && submission.state !== 'abandoned';
   const access = accessOf(deps, route.provider);
   const { capabilities } = access.provider;
-  const ordinal = live ? submission.ordinal : (submission?.ordinal ?? 0) + 1;
+  const sameRoute = isLive(submission) && submission.routeIndex === routeIndex;
+  const ordinal = sameRoute ? submission.ordinal : (submission?.ordinal ?? 0) + 1;
   const id = submissionId(generation.id, ordinal);
+  const idempotencyKey = providerIdempotencyKey(id);
   const callback = route.callbacks && capabilities.callbacks !== 'none' ? deps.callbacks.current() : null;
-  const credential = credentialOf(loaded, access);
+  const credential = sameRoute ? usedCredential(access, submission.credential) : access.current;
   const leaseStartedMs = performance.now();
   const claim = await claimSubmission(deps.db, {
     generationId: generation.id,
@@ -44,31 +42,32 @@ export async function sendSubmission(
     submissionId: id,
     provider: route.provider,
     credential: credential.name,
-    idempotencyKey: providerIdempotencyKey(id),
+    idempotencyKey,
     request: access.provider.buildSubmit({
+      method,
       providerModel: route.providerModel,
       input: generation.input,
+      params: route.params,
       callbackUrl: callback === null ? null : callbackPlaceholder(id),
+      idempotencyKey,
     }),
     callbackBase: callback?.base ?? null,
     callbackKeyId: callback?.keyId ?? null,
     leaseMs: timings.submitLeaseMs,
     minimumRunwayMs: expectedDurationSeconds * 1_000,
-    replay: capabilities.idempotency === 'replay',
-    replayWindowMs: timings.replayWindowMs,
+    replay: capabilities.idempotency === 'replay' || resend,
+    replayWindowMs: resend ? FOR_EVER_MS : timings.replayWindowMs,
+    estimatedCost: route.estimatedCost,
   });
   switch (claim.outcome) {
     case 'send':
-      return sendOnce(deps, loaded, { claim, access, credential, id, leaseStartedMs });
+      return sendOnce(deps, loaded, { claim, access, credential, id, routeIndex, leaseStartedMs });
+    case 'provider_closed':
+      return closedStep(deps, loaded, routeIndex, claim);
     case 'leased':
       return againStep(deps, loaded, 'another_attempt_is_sending', Math.max(claim.inMs, 0) + 100);
     case 'unknown':
-      return againStep(
-        deps,
-        loaded,
-        'submission_unknown',
-        unknownWaitMs(loaded, capabilities.idempotency === 'lookup'),
-      );
+      return againStep(deps, loaded, 'submission_unknown', unknownWaitMs(loaded, access));
     case 'cancel_requested':
       return settleStep(loaded, { state: 'cancelled', errorCode: null });
     case 'no_time':
@@ -80,183 +79,54 @@ export async function sendSubmission(
   }
 }
 
-/** Where nothing can be found by asking, only a callback, an operator or the deadline ends the wait. */
-function unknownWaitMs({ generation }: LoadedGeneration, lookup: boolean): number | undefined {
-  return lookup ? undefined : Math.max(generation.deadlineInMs, 0) + 50;
-}
-
-interface Sending {
-  readonly claim: Claim;
-  readonly access: ProviderAccess;
-  readonly credential: ProviderCredential;
-  readonly id: string;
-  readonly leaseStartedMs: number;
-}
-
-async function sendOnce(deps: ActivityDeps, loaded: LoadedGeneration, sending: Sending): Promise<Step> {
-  const { claim, access, credential, id, leaseStartedMs } = sending;
-  const { timings } = loaded.generation.plan;
-  const leftMs = timings.submitLeaseMs - (performance.now() - leaseStartedMs);
-  const request = realRequest(deps, sending);
-  const answer: SubmitAnswer =
-    leftMs < timings.submitHttpTimeoutMs
-      ? { kind: 'not_sent', reason: 'lease_too_short' }
-      : await access.provider.submit(request, claim.idempotencyKey, {
-          credential,
-          timeoutMs: timings.submitHttpTimeoutMs,
-        });
-  const retryInMs = retryDelayMs(deps, loaded, answer, claim.fence);
-  const record = toRecord(loaded, id, claim, answer, retryInMs);
-  const untilMs = leaseStartedMs + timings.submitLeaseMs;
-  const recorded = await recordPatiently(deps, record, untilMs);
-  deps.log.info(
-    {
-      generation: loaded.generation.id,
-      submission: id,
-      answer: answer.kind,
-      recorded: recorded?.outcome ?? 'not_recorded',
-    },
-    'submit answered',
-  );
-  if (recorded === null) {
-    // Only the acceptance must not be lost: its job id travels through the history to the next attempt.
-    if (answer.kind !== 'accepted') return againStep(deps, loaded, 'database_unavailable', 5_000);
-    return {
-      step: 'attach',
-      submissionId: id,
-      jobId: answer.handle.jobId,
-      view: viewOf(loaded, { jobId: answer.handle.jobId }),
-    };
-  }
-  return afterRecord(deps, loaded, {
-    answer,
-    recorded,
-    id,
-    retryInMs,
-    callbacks: claim.callbackBase !== null,
-  });
-}
-
-async function afterRecord(
+/**
+ * No new submit at this provider now (its circuit is open, its budget of the day is spent): a later route that is open
+ * takes it, else the generation stays queued until one opens, its time ends or it is cancelled.
+ */
+async function closedStep(
   deps: ActivityDeps,
   loaded: LoadedGeneration,
-  done: {
-    answer: SubmitAnswer;
-    recorded: RecordedSubmission;
-    id: string;
-    retryInMs: number;
-    callbacks: boolean;
-  },
+  routeIndex: number,
+  closed: Extract<ClaimedSubmission, { outcome: 'provider_closed' }>,
 ): Promise<Step> {
-  const { answer, recorded, id, retryInMs, callbacks } = done;
-  if (answer.kind !== 'accepted') {
-    const reason = recorded.state === 'unknown' ? 'submission_unknown' : answer.kind;
-    return againStep(deps, loaded, reason, recorded.state === 'refused' ? 0 : retryInMs);
+  const { generation } = loaded;
+  const { routes, expectedDurationSeconds } = generation.plan;
+  const provider = routes[routeIndex]?.provider ?? '';
+  if (closed.alert) deps.log.error({ provider, reason: closed.reason }, 'new submits are stopped');
+  const open = await findOpenRoute(deps.db, routes.slice(routeIndex + 1));
+  const next = open.index === null ? undefined : routes[routeIndex + 1 + open.index];
+  if (open.index !== null && next !== undefined) {
+    return {
+      ...againStep(deps, loaded, closed.reason, 0),
+      provider: next.provider,
+      fromRoute: routeIndex + 1 + open.index,
+    };
   }
-  if (recorded.outcome === 'job_taken') throw stepBroken('job_taken');
-  if (recorded.outcome === 'attached_late' || recorded.outcome === 'orphan') {
-    deps.log.warn(
-      { generation: loaded.generation.id, submission: id, outcome: recorded.outcome },
-      'a job nobody waits for',
-    );
-    if (recorded.outcome === 'attached_late') await cancelLateJob(deps, loaded, id, answer.handle);
-    return againStep(deps, loaded, 'row_moved_on', 0);
-  }
-  return {
-    step: 'wait',
-    inMs:
-      recorded.cancelRequested || recorded.terminalHint ? 0 : firstPollMs(loaded.generation.plan, callbacks),
-    deadlineInMs: loaded.generation.deadlineInMs,
-    view: viewOf(loaded, { state: 'running', stage: 'waiting', jobId: answer.handle.jobId, problem: null }),
-  };
+  const runwayMs = generation.deadlineInMs - expectedDurationSeconds * 1_000;
+  const opensInMs = Math.min(closed.inMs, open.inMs ?? Number.POSITIVE_INFINITY);
+  return againStep(deps, loaded, closed.reason, Math.max(Math.min(opensInMs, runwayMs), 0) + 50);
 }
 
-function credentialOf({ submission }: LoadedGeneration, access: ProviderAccess): ProviderCredential {
-  const live = submission !== null && submission.state !== 'refused' && submission.state !== 'abandoned';
-  if (!live) return access.current;
-  const credential = access.credential(submission.credential);
+type Submission = LoadedGeneration['submission'];
+
+function isLive(submission: Submission): submission is NonNullable<Submission> {
+  return submission !== null && submission.state !== 'refused' && submission.state !== 'abandoned';
+}
+
+function usedCredential(access: ProviderAccess, name: string): ProviderCredential {
+  const credential = access.credential(name);
   if (credential === undefined) throw stepBroken('unknown_credential');
   return credential;
 }
 
-/** The frozen bytes with the real callback URL in its place: equal at every send, since the URL is derived. */
-function realRequest(deps: ActivityDeps, { claim, access, id }: Sending): SubmitRequest {
-  const { request, callbackBase, callbackKeyId } = claim;
-  if (callbackBase === null || callbackKeyId === null) return request;
-  const url = deps.callbacks.url({
-    base: callbackBase,
-    keyId: callbackKeyId,
-    provider: access.provider.name,
-    submissionId: id,
-  });
-  return { ...request, body: request.body.replaceAll(callbackPlaceholder(id), url) };
-}
-
-function retryDelayMs(
-  deps: ActivityDeps,
-  loaded: LoadedGeneration,
-  answer: SubmitAnswer,
-  fence: number,
-): number {
-  const { timings } = loaded.generation.plan;
-  // Each try adds events to the history, so the pauses grow whatever the provider asks for.
-  const grown = backoffMs(
-    fence - 1,
-    { initialMs: timings.capacityRetryMs, factor: 1.5, maxMs: 60_000 },
-    deps.random(),
-  );
-  if (answer.kind === 'capacity') return Math.max(answer.retryAfterMs ?? 0, grown);
-  if (answer.kind === 'refused' || answer.kind === 'accepted') return 0;
-  return backoffMs(fence - 1, { initialMs: 1_000, factor: 2, maxMs: 60_000 }, deps.random());
-}
-
-function toRecord(
-  loaded: LoadedGeneration,
-  id: string,
-  claim: Claim,
-  answer: SubmitAnswer,
-  retryInMs: number,
-): SubmissionRecord {
-  const { plan } = loaded.generation;
-  switch (answer.kind) {
-    case 'accepted':
-      return {
-        submissionId: id,
-        kind: 'accepted',
-        jobId: answer.handle.jobId,
-        handle: answer.handle,
-        providerStatus: answer.status,
-        dueInMs: firstPollMs(plan, claim.callbackBase !== null),
-      };
-    case 'refused':
-      return {
-        submissionId: id,
-        fence: claim.fence,
-        kind: 'refused',
-        problem: answer.reason,
-        refusalCode: answer.code,
-        retryInMs,
-      };
-    case 'capacity':
-    case 'not_sent':
-    case 'unknown':
-      return { submissionId: id, fence: claim.fence, kind: answer.kind, problem: answer.reason, retryInMs };
-  }
-}
-
-/** Records through a short absence of the database, up to the lease's end; null = it could not be recorded. */
-async function recordPatiently(
-  deps: ActivityDeps,
-  record: SubmissionRecord,
-  untilMs: number,
-): Promise<RecordedSubmission | null> {
-  for (;;) {
-    try {
-      return await recordSubmission(deps.db, record);
-    } catch (error) {
-      if (!isDatabaseUnavailable(error)) throw error;
-      if (performance.now() + 500 > untilMs) return null;
-      await sleep(500);
-    }
-  }
+/**
+ * Where something can be found by asking, it is asked ever more rarely; else only a callback, an operator or the
+ * deadline ends the wait.
+ */
+function unknownWaitMs({ generation, submission }: LoadedGeneration, { provider }: ProviderAccess): number {
+  const untilDeadlineMs = Math.max(generation.deadlineInMs, 0) + 50;
+  const { idempotency, list } = provider.capabilities;
+  if (idempotency !== 'lookup' && !list) return untilDeadlineMs;
+  const grownMs = Math.min(Math.max((submission?.sinceFirstSentMs ?? 0) / 2, 1_000), 60_000);
+  return Math.min(grownMs, untilDeadlineMs);
 }

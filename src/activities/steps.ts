@@ -1,7 +1,7 @@
 import type { LoadedGeneration } from '../db/index.ts';
 import { backoffMs } from '../domain/backoff.ts';
 import { isTerminal } from '../domain/generation.ts';
-import type { RunView, SettleProposal, Step } from '../domain/step.ts';
+import type { RunView, SettleProposal, Step, SubmitStep } from '../domain/step.ts';
 import type { ActivityDeps, ProviderAccess } from './deps.ts';
 import { stepBroken } from './failures.ts';
 import { firstPollInMs } from './waiting.ts';
@@ -44,7 +44,12 @@ export function waitStep(loaded: LoadedGeneration): Step {
 }
 
 /** Try again later; an unknown submission waits longer with each try, up to a minute. */
-export function againStep(deps: ActivityDeps, loaded: LoadedGeneration, reason: string, inMs?: number): Step {
+export function againStep(
+  deps: ActivityDeps,
+  loaded: LoadedGeneration,
+  reason: string,
+  inMs?: number,
+): SubmitStep {
   const tries = loaded.submission?.fence ?? 0;
   const wait = inMs ?? backoffMs(tries, { initialMs: 1_000, factor: 2, maxMs: 60_000 }, deps.random());
   const limit = Math.max(loaded.generation.deadlineInMs, 0) + 50;

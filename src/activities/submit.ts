@@ -1,8 +1,10 @@
-import { loadGeneration, recordSubmission, requestCancel } from '../db/index.ts';
+import { loadGeneration, requestCancel } from '../db/index.ts';
 import type { LoadedGeneration } from '../db/index.ts';
-import type { SettleProposal, Step } from '../domain/step.ts';
+import { nextRoute } from '../domain/route.ts';
+import type { Step } from '../domain/step.ts';
+import { attachJob, attachLateJob } from './attach-job.ts';
 import type { ActivityDeps } from './deps.ts';
-import { cancelLateJob, findUnknownJob } from './find-unknown.ts';
+import { findUnknownJob } from './find-unknown.ts';
 import { sendSubmission } from './send.ts';
 import { accessOf, againStep, ended, settleStep, waitStep } from './steps.ts';
 
@@ -12,7 +14,13 @@ export interface SubmitInput {
   readonly cancelPressed: boolean;
   /** A job accepted while the database was away. */
   readonly attach: { readonly submissionId: string; readonly jobId: string } | null;
+  /** Whose queue this is on; absent where nothing is sent, and in runs that version 0.1 started. */
+  readonly provider?: string;
+  /** The earlier places of the route list are closed now. */
+  readonly fromRoute?: number;
 }
+
+type Send = (deps: ActivityDeps, loaded: LoadedGeneration, route: number, resend: boolean) => Promise<Step>;
 
 const WINDOW_MS = 20_000;
 
@@ -29,75 +37,64 @@ export function submit(deps: ActivityDeps, input: SubmitInput): Promise<Step> {
  * waits behind no rate limit, and sees that no worker knows the provider.
  */
 export function look(deps: ActivityDeps, input: SubmitInput): Promise<Step> {
-  return proceed(deps, input, (_deps, loaded, routeIndex) =>
-    Promise.resolve(beforeSend(deps, loaded, routeIndex)),
-  );
+  return proceed(deps, input, (_deps, loaded, route) => Promise.resolve(beforeSend(deps, loaded, route)));
 }
 
-function beforeSend(deps: ActivityDeps, loaded: LoadedGeneration, routeIndex: number): Step {
+function beforeSend(deps: ActivityDeps, loaded: LoadedGeneration, route: number): Step {
   const { generation, submission } = loaded;
-  accessOf(deps, generation.plan.routes[routeIndex]?.provider ?? '');
+  const provider = generation.plan.routes[route]?.provider ?? '';
+  accessOf(deps, provider);
   const unsent = submission?.state !== 'sending' && submission?.state !== 'unknown';
-  return unsent && generation.deadlineInMs <= 0
-    ? settleStep(loaded, { state: 'failed', errorCode: 'provider_unavailable' })
-    : againStep(deps, loaded, 'row_moved_on', 0);
+  if (unsent && generation.deadlineInMs <= 0) {
+    return settleStep(loaded, { state: 'failed', errorCode: 'provider_unavailable' });
+  }
+  return { ...againStep(deps, loaded, 'row_moved_on', 0), provider };
 }
 
-async function proceed(deps: ActivityDeps, input: SubmitInput, send: typeof sendSubmission): Promise<Step> {
+async function proceed(deps: ActivityDeps, input: SubmitInput, send: Send): Promise<Step> {
   const { db } = deps;
   const { generationId } = input;
   if (input.cancelPressed) await requestCancel(db, { generationId, tenantId: null, actor: 'operator' });
-  if (input.attach !== null) await attachJob(deps, generationId, input.attach);
+  if (input.attach !== null) await attachFromHistory(deps, generationId, input.attach);
   const loaded = await loadGeneration(db, { generationId, dueInMs: WINDOW_MS, resume: true });
   const end = ended(loaded);
-  if (end !== null || loaded === null) return end ?? { step: 'done', state: 'gone' };
+  if (loaded === null) return { step: 'done', state: 'gone' };
+  if (end !== null) {
+    await attachLateJob(deps, loaded);
+    return end;
+  }
   const { generation, submission } = loaded;
   if (generation.succeeded || submission?.state === 'accepted') return waitStep(loaded);
 
-  if (
-    submission?.state === 'unknown' ||
-    (submission?.state === 'sending' && (submission.leaseInMs ?? 0) <= 0)
-  ) {
+  const leaseOver = submission?.state === 'sending' && (submission.leaseInMs ?? 0) <= 0;
+  let resend = false;
+  if (submission?.state === 'unknown' || leaseOver) {
     const found = await findUnknownJob(deps, loaded);
-    if (found !== null) return found;
+    if (found.kind === 'step') return found.step;
+    resend = found.kind === 'resend';
   }
-  const route = nextRoute(loaded);
-  if (route === null) {
-    return settleStep(loaded, { state: 'failed', errorCode: failedCode(loaded) });
+  const { routes } = generation.plan;
+  const next = nextRoute(submission, routes.length);
+  if (next === null) {
+    const errorCode = submission?.refusalCode ?? 'provider_unavailable';
+    return settleStep(loaded, { state: 'failed', errorCode });
   }
-  return send(deps, loaded, route);
+  const live = submission?.state === 'sending' || submission?.state === 'unknown';
+  const route = live ? next : Math.min(Math.max(next, input.fromRoute ?? 0), routes.length - 1);
+  const provider = routes[route]?.provider;
+  if (input.provider !== undefined && provider !== undefined && provider !== input.provider) {
+    // Submits to it are counted on its own queue.
+    const fromRoute = route > next ? { fromRoute: route } : {};
+    return { ...againStep(deps, loaded, 'next_provider', 0), provider, ...fromRoute };
+  }
+  return send(deps, loaded, route, resend);
 }
 
-/** Which place of the plan's route list is submitted to; null when all have refused for good. */
-function nextRoute({ generation, submission }: LoadedGeneration): number | null {
-  if (submission === null) return 0;
-  if (submission.state !== 'refused' && submission.state !== 'abandoned') return submission.routeIndex;
-  const next = submission.routeIndex + 1;
-  return next < generation.plan.routes.length ? next : null;
-}
-
-function failedCode({
-  submission,
-}: LoadedGeneration): 'provider_rejected' | NonNullable<SettleProposal['errorCode']> {
-  return submission?.refusalCode ?? 'provider_unavailable';
-}
-
-async function attachJob(
+async function attachFromHistory(
   deps: ActivityDeps,
   generationId: string,
   attach: NonNullable<SubmitInput['attach']>,
 ): Promise<void> {
   const loaded = await loadGeneration(deps.db, { generationId, dueInMs: WINDOW_MS });
-  if (loaded?.submission?.id !== attach.submissionId) return;
-  const { provider } = accessOf(deps, loaded.submission.provider);
-  const handle = provider.handleFromJobId(attach.jobId);
-  const record = await recordSubmission(deps.db, {
-    submissionId: attach.submissionId,
-    kind: 'accepted',
-    jobId: attach.jobId,
-    handle,
-    providerStatus: null,
-    dueInMs: WINDOW_MS,
-  });
-  if (record.outcome === 'attached_late') await cancelLateJob(deps, loaded, attach.submissionId, handle);
+  if (loaded?.submission?.id === attach.submissionId) await attachJob(deps, loaded, attach.jobId);
 }

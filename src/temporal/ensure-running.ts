@@ -50,6 +50,8 @@ async function send(
     workflowIdReusePolicy: 'ALLOW_DUPLICATE',
     workflowIdConflictPolicy: 'USE_EXISTING',
     workflowTaskTimeout: '5s',
+    // Its steps inherit it. Servers that know fairness (1.29) also take accounts in turns.
+    priority: { priorityKey: facts.priority ?? 3, fairnessKey: facts.accountId },
     staticSummary: `${facts.method} · ${facts.model} · ${facts.tenantId}`,
     ...(withAttributes ? { typedSearchAttributes: startAttributes(facts) } : {}),
   } as const;

@@ -1,12 +1,10 @@
-import { fileURLToPath } from 'node:url';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import type { WorkerOptions } from '@temporalio/worker';
 import { createActivities, FixedTextFailures } from '../activities/index.ts';
 import type { ActivityDeps } from '../activities/index.ts';
 import { temporalSettings } from '../temporal/client.ts';
+import { WORKFLOWS_PATH } from './bundle-workflows.ts';
 import { COLLECT_QUEUE, MAIN_QUEUE, submitQueue } from '../workflows/messages.ts';
-
-const WORKFLOWS = fileURLToPath(new URL(`../workflows/index${import.meta.url.slice(-3)}`, import.meta.url));
 
 export interface WorkersOptions {
   readonly deps: ActivityDeps;
@@ -14,6 +12,8 @@ export interface WorkersOptions {
   readonly submitsPerSecond: number;
   /** How long running steps may finish after a stop was asked for. */
   readonly shutdownGraceMs: number;
+  /** The workflows as one file (bundle-workflows.ts); null = bundled now. */
+  readonly workflowBundle: string | null;
 }
 
 /** The queues of design.md §5, one Temporal worker each: runs and settles, collects, submits per provider. */
@@ -35,7 +35,14 @@ export async function createWorkers(
     interceptors: { activity: [() => ({ inbound: new FixedTextFailures(deps.log) })] },
   };
   const queues: WorkerOptions[] = [
-    { ...shared, taskQueue: MAIN_QUEUE, workflowsPath: WORKFLOWS, activities: { look, settle, park } },
+    {
+      ...shared,
+      ...(options.workflowBundle === null
+        ? { workflowsPath: WORKFLOWS_PATH }
+        : { workflowBundle: { codePath: options.workflowBundle } }),
+      taskQueue: MAIN_QUEUE,
+      activities: { look, settle, park },
+    },
     {
       ...shared,
       taskQueue: COLLECT_QUEUE,

@@ -1,12 +1,14 @@
 import { Runtime } from '@temporalio/worker';
-import { createDownloadSlots } from '../activities/index.ts';
+import { createDownloadSlots, createObserve, createPollBudget } from '../activities/index.ts';
 import type { ProviderAccess } from '../activities/index.ts';
 import { ConfigError, loadWorkerConfig } from '../config.ts';
-import { assertDatabaseUsable, openDb } from '../db/index.ts';
+import { assertDatabaseUsable, countWaitingJobs, openDb } from '../db/index.ts';
 import { createCallbackUrls } from '../domain/callback-urls.ts';
 import { safeError } from '../domain/safe-error.ts';
 import { createLogger } from '../log.ts';
+import { runLateObservations } from '../loops/late.ts';
 import { runSweep } from '../loops/sweep.ts';
+import { countOutboundFailures, workerMetrics } from '../metrics/index.ts';
 import { createOutboundHttp } from '../net/index.ts';
 import { createProviders } from '../providers/index.ts';
 import { checkKeyring } from '../services/check-keyring.ts';
@@ -14,6 +16,7 @@ import { createStorage } from '../storage/index.ts';
 import { connectTemporal } from '../temporal/client.ts';
 import { ensureRunning } from '../temporal/ensure-running.ts';
 import { createWorkers } from './create-workers.ts';
+import { startMetricsServer } from './metrics.ts';
 import { temporalLogger } from './temporal-logger.ts';
 
 const RETENTION_MS = 30 * 86_400_000;
@@ -33,22 +36,21 @@ async function main(): Promise<void> {
   await checkKeyring({ db, keyring: config.keyring });
   const storage = createStorage(config.storageUrl);
   await storage.check();
-  const http = createOutboundHttp({ allow: config.netAllow });
+  const http = countOutboundFailures(createOutboundHttp({ allow: config.netAllow }));
 
-  const { apiKey, baseUrl } = config.providers.infro;
-  const credential = { name: 'default', apiKey: apiKey ?? '' };
-  const adapters = createProviders({ http, infro: apiKey === null ? undefined : { baseUrl } });
+  const adapters = createProviders({ http, providers: config.providers });
   const providers = new Map<string, ProviderAccess>(
-    [...adapters].map(([name, provider]) => [
-      name,
-      {
-        provider,
-        current: credential,
-        credential: (wanted) => (wanted === credential.name ? credential : undefined),
-      },
-    ]),
+    [...config.providers].flatMap(([name, { credentials, current }]) => {
+      const provider = adapters.get(name);
+      const credential = (wanted: string) => credentials.get(wanted);
+      return provider === undefined ? [] : [[name, { provider, current, credential }]];
+    }),
   );
 
+  const metrics =
+    config.metrics && (await startMetricsServer(workerMetrics(db, [...providers.keys()]), config.metrics));
+
+  const callbacks = createCallbackUrls(config.keyring, config.publicUrl);
   const temporal = connectTemporal();
   const onDegraded = (problem: string) => log.error({ problem }, 'run "darkroom migrate"');
   const { workers, close } = await createWorkers({
@@ -57,13 +59,16 @@ async function main(): Promise<void> {
       providers,
       http,
       storage,
+      observe: createObserve(),
+      pollBudget: createPollBudget(() => countWaitingJobs(db)),
       slots: createDownloadSlots(DOWNLOADS),
-      callbacks: createCallbackUrls(config.keyring, config.publicUrl),
+      callbacks,
       retentionMs: RETENTION_MS,
       log,
       random: Math.random,
     },
     submitsPerSecond: SUBMITS_PER_SECOND,
+    workflowBundle: config.workflowBundle,
     shutdownGraceMs: SHUTDOWN_GRACE_MS,
   });
 
@@ -77,6 +82,16 @@ async function main(): Promise<void> {
     },
     stop.signal,
   );
+  const late = runLateObservations(
+    {
+      db,
+      providers,
+      callbacks,
+      onLateSuccess: (submission) => log.warn({ submission }, 'late success: paid for, delivered to nobody'),
+      onProblem: (error) => log.warn({ error: safeError(error) }, 'late observation'),
+    },
+    stop.signal,
+  );
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.once(signal, () => {
       log.info({ signal }, 'stopping: running steps finish first');
@@ -85,13 +100,14 @@ async function main(): Promise<void> {
     });
   }
 
-  log.info({ queues: workers.map(({ options }) => options.taskQueue) }, 'worker ready');
+  const queues = workers.map(({ options }) => options.taskQueue);
+  log.info({ queues, metricsPort: metrics?.port }, 'worker ready');
   try {
     await Promise.all(workers.map((worker) => worker.run()));
   } finally {
     stop.abort();
-    await sweep;
-    await Promise.allSettled([close(), temporal.close(), http.close(), db.close()]);
+    await Promise.all([sweep, late]);
+    await Promise.allSettled([metrics?.close(), close(), temporal.close(), http.close(), db.close()]);
   }
   log.info('worker stopped');
 }

@@ -1,6 +1,6 @@
 import { proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import type { Step } from '../domain/step.ts';
+import type { Step, SubmitStep } from '../domain/step.ts';
 import type { Inbox } from './inbox.ts';
 import type { GenerateMediaInput } from './messages.ts';
 import { collectOptions, lookOptions, settleOptions, submitOptions } from './policies.ts';
@@ -10,7 +10,7 @@ type Of<K extends Step['step']> = Extract<Step, { step: K }>;
 /** The run's activities, each call with the reason that operators read in the UI. */
 export interface Calls {
   /** Sends, on the provider's own queue. */
-  readonly submit: () => Promise<Step>;
+  readonly submit: (at?: Pick<SubmitStep, 'provider' | 'fromRoute'>) => Promise<Step>;
   /** Reads the rows without sending, on the run's own queue; first attaches a job that was accepted meanwhile. */
   readonly look: (attach: Of<'attach'> | null) => Promise<Step>;
   readonly collect: (deadlineInMs: number, summary: string) => Promise<Step>;
@@ -28,14 +28,15 @@ export function createCalls({ generationId, plan }: GenerateMediaInput, inbox: I
   }
 
   return {
-    submit: () =>
+    submit: ({ provider = plan.provider, fromRoute } = {}) =>
       carrying((cancelPressed, wokenBy) => {
-        const summary = `to ${plan.provider}${wokenBy}`;
+        const summary = `to ${provider}${wokenBy}`;
         const { submit } = proxyActivities<Activities>({
-          ...submitOptions(plan.provider, plan.timings),
+          ...submitOptions(provider, plan.timings),
           summary,
         });
-        return submit({ generationId, cancelPressed, attach: null });
+        const from = fromRoute === undefined ? {} : { fromRoute };
+        return submit({ generationId, cancelPressed, attach: null, provider, ...from });
       }),
     look: (attach) =>
       carrying((cancelPressed, wokenBy) => {

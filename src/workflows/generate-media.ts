@@ -28,7 +28,7 @@ export async function generateMedia(input: GenerateMediaInput): Promise<Generate
       case 'submit':
         story.tell(step.view, wordsFor(step.reason), step.inMs);
         await inbox.wait(step.inMs, wordsFor(step.reason));
-        return submit();
+        return submit(step);
       case 'attach':
         return look(step);
       case 'wait':

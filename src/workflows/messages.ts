@@ -1,5 +1,5 @@
 import { defineSignal } from '@temporalio/workflow';
-import type { Timings } from '../domain/catalogue.ts';
+import type { Timings } from '../domain/timings.ts';
 
 /** Task queues. Submits are rate-limited per provider; collect is never behind a rate limit. */
 export const MAIN_QUEUE = 'darkroom';

@@ -1,5 +1,5 @@
 import type { ActivityOptions } from '@temporalio/workflow';
-import type { Timings } from '../domain/catalogue.ts';
+import type { Timings } from '../domain/timings.ts';
 import { COLLECT_QUEUE, submitQueue } from './messages.ts';
 
 /** Our own database steps: again every few seconds, without end; alerting is by age. */

@@ -3,13 +3,18 @@ import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@tempor
 import type { RunView } from '../domain/step.ts';
 
 const generationState = defineSearchAttributeKey('GenerationState', 'KEYWORD');
+const provider = defineSearchAttributeKey('Provider', 'KEYWORD');
 
 /** What the fixed reason codes mean to whoever reads the run at night. */
 const REASONS: Readonly<Record<string, string>> = {
-  submission_unknown: 'unknown whether the provider has the job; asked again with the same key',
+  submission_unknown:
+    'unknown whether the provider has the job; never sent as a new one, found or replayed where that is possible',
   capacity: 'the provider has no capacity',
   not_sent: 'the submit could not be sent',
   refused: 'the provider refused; looking for the next step',
+  next_provider: 'to the next provider of the list',
+  circuit_open: 'submits to the provider fail in a row: it is tried again by one at a time',
+  daily_budget: 'the budget of the day for the provider is spent (darkroom budget show)',
   another_attempt_is_sending: 'another attempt may still be sending: its lease must end first',
   database_unavailable: 'the database is away',
   row_moved_on: 'reading the rows again',
@@ -32,10 +37,19 @@ export class Story {
 
   /** @param inMs when the next thing happens by itself, if nothing wakes the run before. */
   tell(view: RunView, now: string, inMs: number | null = null): void {
+    this.#moved(view.provider);
     this.#view = view;
     const until = inMs === null || inMs <= 0 ? '' : `; next look ${clock(inMs)}`;
     const problem = view.problem === null ? '' : `\n\nLast problem: \`${view.problem}\``;
     setCurrentDetails(`**${view.state}**, stage ${view.stage}: ${now}${until}${problem}\n\n${facts(view)}`);
+  }
+
+  /** After a failover, runs are found by the provider that has the job now. */
+  #moved(name: string): void {
+    const before = this.#view?.provider;
+    if (before !== undefined && before !== name && isRegistered()) {
+      upsertSearchAttributes([{ key: provider, value: name }]);
+    }
   }
 
   /** Also the search attribute, so that parked runs can be listed. */
@@ -82,6 +96,9 @@ function clock(inMs: number): string {
  * for ever.
  */
 function attribute(value: string): void {
-  const registered = workflowInfo().typedSearchAttributes.get(generationState) !== undefined;
-  if (registered) upsertSearchAttributes([{ key: generationState, value }]);
+  if (isRegistered()) upsertSearchAttributes([{ key: generationState, value }]);
+}
+
+function isRegistered(): boolean {
+  return workflowInfo().typedSearchAttributes.get(generationState) !== undefined;
 }

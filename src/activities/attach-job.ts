@@ -1,0 +1,51 @@
+import { recordSubmission } from '../db/index.ts';
+import type { LoadedGeneration } from '../db/index.ts';
+import { cancelLateJob } from './cancel-late-job.ts';
+import type { ActivityDeps } from './deps.ts';
+import { stepBroken } from './failures.ts';
+import { accessOf } from './steps.ts';
+
+const WINDOW_MS = 20_000;
+const MOST_NAMED = 2;
+
+function jobAt(deps: ActivityDeps, { generation, submission }: LoadedGeneration, jobId: string) {
+  if (submission === null) throw stepBroken('no_submission');
+  const { provider, credential: credentialOf } = accessOf(deps, submission.provider);
+  const credential = credentialOf(submission.credential);
+  if (credential === undefined) throw stepBroken('unknown_credential');
+  const handle = provider.handleFromJobId(jobId, submission.request);
+  const timeoutMs = generation.plan.timings.observeHttpTimeoutMs;
+  return { submissionId: submission.id, handle, provider, credential, timeoutMs };
+}
+
+/** Attaches a job that is known by its id to the loaded submission; after the end the provider is asked to cancel it. */
+export async function attachJob(deps: ActivityDeps, loaded: LoadedGeneration, jobId: string): Promise<void> {
+  const job = jobAt(deps, loaded, jobId);
+  const { submissionId, handle } = job;
+  const record = await recordSubmission(deps.db, {
+    submissionId,
+    kind: 'accepted',
+    jobId,
+    handle,
+    providerStatus: null,
+    dueInMs: WINDOW_MS,
+  });
+  if (record.outcome === 'attached_late') await cancelLateJob(deps, job);
+}
+
+/**
+ * The job that a verified callback named when its generation had ended with the submission unknown: attached, so that it
+ * is cancelled once, observed to its end and its cost booked. Nothing changes for the tenant.
+ */
+export async function attachLateJob(deps: ActivityDeps, loaded: LoadedGeneration): Promise<void> {
+  const { submission, hints } = loaded;
+  if (submission === null || submission.jobId !== null) return;
+  const named = [...new Set(hints.flatMap(({ jobId }) => (jobId === null ? [] : [jobId])))];
+  for (const jobId of named.slice(0, MOST_NAMED)) {
+    const { provider, handle, credential, timeoutMs } = jobAt(deps, loaded, jobId);
+    const { kind } = await provider.observe(handle, { credential, timeoutMs });
+    if (kind === 'not_found') continue;
+    await attachJob(deps, loaded, jobId);
+    return;
+  }
+}

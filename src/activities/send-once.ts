@@ -1,0 +1,215 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isDatabaseUnavailable, recordSubmission } from '../db/index.ts';
+import type {
+  CircuitLimits,
+  ClaimedSubmission,
+  LoadedGeneration,
+  RecordedSubmission,
+  SubmissionRecord,
+} from '../db/index.ts';
+import { backoffMs } from '../domain/backoff.ts';
+import { callbackPlaceholder } from '../domain/callback-urls.ts';
+import type { ProviderCredential, SubmitAnswer, SubmitRequest } from '../domain/provider.ts';
+import type { Step } from '../domain/step.ts';
+import { countSubmit } from '../metrics/job-metrics.ts';
+import { cancelLateJob } from './cancel-late-job.ts';
+import type { ActivityDeps, ProviderAccess } from './deps.ts';
+import { stepBroken } from './failures.ts';
+import { againStep, viewOf } from './steps.ts';
+import { firstPollMs } from './waiting.ts';
+
+type Claim = Extract<ClaimedSubmission, { outcome: 'send' }>;
+
+/** One right to send, and what it is sent with. */
+interface Sending {
+  readonly claim: Claim;
+  readonly access: ProviderAccess;
+  readonly credential: ProviderCredential;
+  readonly id: string;
+  readonly routeIndex: number;
+  readonly leaseStartedMs: number;
+}
+
+/** Sends the frozen bytes once, while the lease lasts, and records what the answer proved. */
+export async function sendOnce(
+  deps: ActivityDeps,
+  loaded: LoadedGeneration,
+  sending: Sending,
+): Promise<Step> {
+  const { claim, id, leaseStartedMs } = sending;
+  const { timings } = loaded.generation.plan;
+  const answer = await callProvider(deps, loaded, sending);
+  countSubmit(sending.access.provider.name, answer.kind);
+  const retryInMs = retryDelayMs(deps, loaded, answer, claim.fence);
+  const record = toRecord(loaded, id, claim, answer, retryInMs);
+  const untilMs = leaseStartedMs + timings.submitLeaseMs;
+  const recorded = await recordPatiently(deps, record, timings, untilMs);
+  deps.log.info(
+    {
+      generation: loaded.generation.id,
+      submission: id,
+      answer: answer.kind,
+      recorded: recorded?.outcome ?? 'not_recorded',
+    },
+    'submit answered',
+  );
+  if (recorded === null) {
+    // Only the acceptance must not be lost: its job id travels through the history to the next attempt.
+    if (answer.kind !== 'accepted') return againStep(deps, loaded, 'database_unavailable', 5_000);
+    return {
+      step: 'attach',
+      submissionId: id,
+      jobId: answer.handle.jobId,
+      view: viewOf(loaded, { jobId: answer.handle.jobId }),
+    };
+  }
+  return afterRecord(deps, loaded, sending, { answer, recorded, retryInMs });
+}
+
+async function callProvider(
+  deps: ActivityDeps,
+  loaded: LoadedGeneration,
+  sending: Sending,
+): Promise<SubmitAnswer> {
+  const { claim, access, credential, leaseStartedMs } = sending;
+  const { submitLeaseMs, submitHttpTimeoutMs: timeoutMs } = loaded.generation.plan.timings;
+  if (submitLeaseMs - (performance.now() - leaseStartedMs) < timeoutMs) {
+    return { kind: 'not_sent', reason: 'lease_too_short' };
+  }
+  const request = realRequest(deps, sending);
+  // Nothing leaves before the key of its callback URL is back in KEYRING.
+  if (request === null) return { kind: 'not_sent', reason: 'callback_key_missing' };
+  return access.provider.submit(request, claim.idempotencyKey, { credential, timeoutMs });
+}
+
+async function afterRecord(
+  deps: ActivityDeps,
+  loaded: LoadedGeneration,
+  { access, credential, claim, id, routeIndex }: Sending,
+  done: { answer: SubmitAnswer; recorded: RecordedSubmission; retryInMs: number },
+): Promise<Step> {
+  const { answer, recorded, retryInMs } = done;
+  const { plan } = loaded.generation;
+  const { provider } = access;
+  if (recorded.circuitOpened)
+    deps.log.error({ provider: provider.name }, 'circuit opened: submits fail in a row');
+  if (answer.kind !== 'accepted') {
+    const reason = recorded.state === 'unknown' ? 'submission_unknown' : answer.kind;
+    if (recorded.state !== 'refused') return againStep(deps, loaded, reason, retryInMs);
+    const next = plan.routes[routeIndex + 1]?.provider ?? provider.name;
+    return { ...againStep(deps, loaded, reason, 0), provider: next };
+  }
+  if (recorded.outcome === 'job_taken') throw stepBroken('job_taken');
+  if (recorded.outcome === 'attached_late' || recorded.outcome === 'orphan') {
+    deps.log.warn(
+      { generation: loaded.generation.id, submission: id, outcome: recorded.outcome },
+      'a job nobody waits for',
+    );
+    if (recorded.outcome === 'attached_late') {
+      const timeoutMs = plan.timings.observeHttpTimeoutMs;
+      await cancelLateJob(deps, { submissionId: id, handle: answer.handle, provider, credential, timeoutMs });
+    }
+    return againStep(deps, loaded, 'row_moved_on', 0);
+  }
+  return {
+    step: 'wait',
+    inMs:
+      recorded.cancelRequested || recorded.terminalHint ? 0 : firstPollMs(plan, claim.callbackBase !== null),
+    deadlineInMs: loaded.generation.deadlineInMs,
+    view: viewOf(loaded, {
+      state: 'running',
+      stage: 'waiting',
+      provider: provider.name,
+      jobId: answer.handle.jobId,
+      problem: null,
+    }),
+  };
+}
+
+/**
+ * The frozen bytes with the real callback URL in its place: equal at every send, since the URL is derived. Null when the
+ * key that it is derived with has left the ring.
+ */
+function realRequest(deps: ActivityDeps, { claim, access, id }: Sending): SubmitRequest | null {
+  const { request, callbackBase: base, callbackKeyId: keyId } = claim;
+  if (base === null || keyId === null) return request;
+  const url = deps.callbacks.url({ base, keyId, provider: access.provider.name, submissionId: id });
+  if (url === null) return null;
+  const placeholder = callbackPlaceholder(id);
+  return {
+    ...request,
+    path: request.path.replaceAll(encodeURIComponent(placeholder), encodeURIComponent(url)),
+    body: request.body.replaceAll(placeholder, url),
+  };
+}
+
+function retryDelayMs(
+  deps: ActivityDeps,
+  loaded: LoadedGeneration,
+  answer: SubmitAnswer,
+  fence: number,
+): number {
+  const { timings } = loaded.generation.plan;
+  // Each try adds events to the history, so the pauses grow whatever the provider asks for.
+  const grown = backoffMs(
+    fence - 1,
+    { initialMs: timings.capacityRetryMs, factor: 1.5, maxMs: 60_000 },
+    deps.random(),
+  );
+  if (answer.kind === 'capacity') return Math.max(answer.retryAfterMs ?? 0, grown);
+  if (answer.kind === 'refused' || answer.kind === 'accepted') return 0;
+  return backoffMs(fence - 1, { initialMs: 1_000, factor: 2, maxMs: 60_000 }, deps.random());
+}
+
+function toRecord(
+  loaded: LoadedGeneration,
+  id: string,
+  claim: Claim,
+  answer: SubmitAnswer,
+  retryInMs: number,
+): SubmissionRecord {
+  const { plan } = loaded.generation;
+  switch (answer.kind) {
+    case 'accepted':
+      return {
+        submissionId: id,
+        kind: 'accepted',
+        jobId: answer.handle.jobId,
+        handle: answer.handle,
+        providerStatus: answer.status,
+        cost: answer.cost ?? null,
+        dueInMs: firstPollMs(plan, claim.callbackBase !== null),
+      };
+    case 'refused':
+      return {
+        submissionId: id,
+        fence: claim.fence,
+        kind: 'refused',
+        problem: answer.reason,
+        refusalCode: answer.code,
+        retryInMs,
+      };
+    case 'capacity':
+    case 'not_sent':
+    case 'unknown':
+      return { submissionId: id, fence: claim.fence, kind: answer.kind, problem: answer.reason, retryInMs };
+  }
+}
+
+/** Records through a short absence of the database, up to the lease's end; null = it could not be recorded. */
+async function recordPatiently(
+  deps: ActivityDeps,
+  record: SubmissionRecord,
+  circuit: CircuitLimits,
+  untilMs: number,
+): Promise<RecordedSubmission | null> {
+  for (;;) {
+    try {
+      return await recordSubmission(deps.db, record, circuit);
+    } catch (error) {
+      if (!isDatabaseUnavailable(error)) throw error;
+      if (performance.now() + 500 > untilMs) return null;
+      await sleep(500);
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import {
+  claimLateObservations,
+  OBSERVED_AFTER_THE_END,
+  observationFields,
+  postponeLateSearch,
+  recordObservation,
+  recordSubmission,
+  type Db,
+  type LateObservation,
+} from '../db/index.ts';
+import type { CallbackUrls } from '../domain/callback-urls.ts';
+import type { CallOptions, Provider, ProviderCredential } from '../domain/provider.ts';
+import { findOurJob } from '../providers/find-job.ts';
+
+/** What a look after the end needs: the providers with the credentials that submitted. */
+export interface LateContext {
+  readonly db: Db;
+  readonly providers: ReadonlyMap<
+    string,
+    { readonly provider: Provider; readonly credential: (name: string) => ProviderCredential | undefined }
+  >;
+  readonly callbacks: Pick<CallbackUrls, 'submissionOf'>;
+  /** Told of a job that succeeded after its generation had ended without it. */
+  readonly onLateSuccess: (submissionId: string) => void;
+}
+
+const LEASE_MS = 60_000;
+
+/**
+ * Looks once at each job whose generation has ended without knowing its end (after 1, 6 and 24 hours, or when a callback
+ * says that it ended), or searches for one that was never known: what it cost is booked, a late success is recorded; nothing changes for the tenant.
+ * @returns how many were looked at
+ */
+export async function observeLateJobs(ctx: LateContext, limit: number): Promise<number> {
+  const jobs = await claimLateObservations(ctx.db, {
+    limit,
+    leaseMs: LEASE_MS,
+    providers: [...ctx.providers.keys()],
+  });
+  const looks = await Promise.allSettled(jobs.map((job) => observeLateJob(ctx, job)));
+  const failed = looks.find((look) => look.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+  return jobs.length;
+}
+
+async function observeLateJob(ctx: LateContext, job: LateObservation): Promise<void> {
+  const access = ctx.providers.get(job.provider);
+  const credential = access?.credential(job.credential);
+  if (access === undefined || credential === undefined) {
+    throw new Error('the credential that submitted a late job is gone: configure it again');
+  }
+  const options = { credential, timeoutMs: job.timeoutMs };
+  if (job.handle === null) {
+    await searchJob(ctx, job, access.provider, options);
+    return;
+  }
+  const observation = await access.provider.observe(job.handle, options);
+  await recordObservation(ctx.db, {
+    ...OBSERVED_AFTER_THE_END,
+    ...observationFields(observation),
+    submissionId: job.submissionId,
+    by: 'poll',
+    cancelSent: false,
+  });
+  if (observation.kind === 'succeeded') ctx.onLateSuccess(job.submissionId);
+}
+
+/** What is found is attached to its ended generation, and looked at in the next pass. */
+async function searchJob(
+  ctx: LateContext,
+  { submissionId, idempotencyKey }: LateObservation,
+  provider: Provider,
+  options: CallOptions,
+): Promise<void> {
+  const found = await findOurJob(provider, { submissionId, idempotencyKey }, ctx.callbacks, options);
+  if (typeof found === 'string') {
+    await postponeLateSearch(ctx.db, submissionId);
+    return;
+  }
+  await recordSubmission(ctx.db, {
+    submissionId,
+    kind: 'accepted',
+    jobId: found.jobId,
+    handle: found,
+    providerStatus: null,
+    dueInMs: 0,
+  });
+}
