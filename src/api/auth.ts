@@ -1,23 +1,18 @@
 import type { IncomingMessage } from 'node:http';
 import type { Scope } from '../domain/api-key.ts';
-import { authenticate } from '../services/authenticate.ts';
+import { authenticate, type Principal } from '../services/authenticate.ts';
 import type { ServiceContext } from '../services/context.ts';
 import { Problem } from './problems.ts';
 
 const CHALLENGE = 'Bearer realm="darkroom"';
 
-/**
- * The tenant of the key in `Authorization: Bearer dk_…`.
- * @throws Problem 401 with a challenge, or 403 for a key without the scope or without a tenant.
- */
-export async function authenticateTenant(
+/** Who sends the key in `Authorization: Bearer dk_…`. @throws Problem 401 with a challenge. */
+export async function authenticateKey(
   ctx: Pick<ServiceContext, 'db'>,
   request: IncomingMessage,
-  scope: Scope,
-): Promise<string> {
+): Promise<Principal> {
   // Node keeps the first of two Authorization lines; the distinct form shows both.
-  const authorization = request.headersDistinct['authorization'] ?? [];
-  const result = await authenticate(ctx, { authorization, scope });
+  const result = await authenticate(ctx, request.headersDistinct['authorization'] ?? []);
   switch (result.outcome) {
     case 'missing':
       throw new Problem('api_key_missing', 'Send your API key: Authorization: Bearer dk_…', {
@@ -27,16 +22,35 @@ export async function authenticateTenant(
       throw new Problem('api_key_invalid', 'Check the key: it may be mistyped, cut, revoked or expired.', {
         headers: { 'WWW-Authenticate': `${CHALLENGE}, error="invalid_token"` },
       });
-    case 'forbidden':
-      throw scopeProblem(scope);
     case 'authenticated':
-      if (result.principal.tenantId === null) throw scopeProblem(scope);
-      return result.principal.tenantId;
+      return result.principal;
   }
 }
 
-function scopeProblem(scope: Scope): Problem {
-  return new Problem('scope_missing', `Use a tenant's key with the scope "${scope}".`, {
+/** The tenant of a key with this scope. @throws Problem 403, also for an operator's key. */
+export function tenantOf({ tenantId, scopes }: Principal, scope: Scope): string {
+  if (tenantId === null || !scopes.includes(scope)) {
+    throw scopeProblem(scope, `Use a tenant's key with the scope "${scope}".`);
+  }
+  return tenantId;
+}
+
+/** Refuses every key but an operator's. @throws Problem 403. */
+export function assertOperator({ tenantId, scopes }: Principal): void {
+  if (tenantId === null && scopes.includes('admin')) return;
+  throw scopeProblem(
+    'admin',
+    'Use an operator\'s key: one with the scope "admin", which belongs to no tenant.',
+  );
+}
+
+/** Who did something, for the record: the key, by its public id. */
+export function actorOf({ keyId }: Principal): string {
+  return `key:${keyId}`;
+}
+
+function scopeProblem(scope: Scope, detail: string): Problem {
+  return new Problem('scope_missing', detail, {
     headers: { 'WWW-Authenticate': `${CHALLENGE}, error="insufficient_scope", scope="${scope}"` },
   });
 }

@@ -26,7 +26,10 @@ export function curlOf(documented: {
     ),
   );
   const lines = [`curl -sS ${method === 'get' ? '' : `-X ${method.toUpperCase()} `}"$DARKROOM_URL${url}"`];
-  if ((operation.security?.length ?? 0) > 0) lines.push('-H "Authorization: Bearer $DARKROOM_KEY"');
+  const scope = operation.security?.[0]?.['apiKey']?.[0];
+  if (scope !== undefined) {
+    lines.push(`-H "Authorization: Bearer $${scope === 'admin' ? 'DARKROOM_ADMIN_KEY' : 'DARKROOM_KEY'}"`);
+  }
   for (const parameter of parameters) {
     if (parameter.in !== 'header') continue;
     const shown = SHOWN_OPTIONAL_HEADERS[parameter.name];

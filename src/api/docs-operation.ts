@@ -20,7 +20,7 @@ export function operationSection(documented: DocumentedOperation): Html {
     </h3>
     <p>
       <strong>${text(operation.summary ?? '')}</strong>
-      <span class="auth">${scope === undefined ? 'No API key.' : `API key with scope ${scope}.`}</span>
+      <span class="auth">${authOf(scope)}</span>
     </p>
     <p>${text(operation.description ?? '')}</p>
     ${parameterTable(operation.parameters ?? [])} ${bodyPart(operation.requestBody)}
@@ -32,6 +32,11 @@ export function operationSection(documented: DocumentedOperation): Html {
     }
     ${responseTable(operation.responses ?? {})}
   </section>`;
+}
+
+function authOf(scope: string | undefined): string {
+  if (scope === undefined) return 'No API key.';
+  return scope === 'admin' ? 'Key of an operator (scope admin, no tenant).' : `API key with scope ${scope}.`;
 }
 
 function parameterTable(parameters: NonNullable<oas31.OperationObject['parameters']>): Html {
@@ -109,11 +114,12 @@ function responseRow([status, response]: [string, oas31.ResponseObject]): Html {
 /** All named schemas: their fields, and the raw text folded. */
 export function schemaSections(schemas: Readonly<Record<string, unknown>>): Html {
   return joined(
-    Object.entries(schemas).map(
+    Object.entries(schemas as Readonly<Record<string, ShownSchema>>).map(
       ([name, schema]) =>
         html`<section id="schema-${name}">
           <h3>${name}</h3>
-          ${fieldTable(fieldsOf(schema as ShownSchema), `Fields of ${name}`)}
+          ${schema.description === undefined ? NOTHING : html`<p>${text(schema.description)}</p>`}
+          ${fieldTable(fieldsOf(schema), `Fields of ${name}`)}
           <details>
             <summary>JSON Schema</summary>
             <pre tabindex="0">${pretty(schema)}</pre>

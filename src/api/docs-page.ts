@@ -41,7 +41,7 @@ const FIRST_OPERATIONS = [
   'deleteGeneration',
 ];
 
-const METHODS = ['get', 'post', 'delete'] as const;
+const METHODS = ['get', 'post', 'put', 'delete'] as const;
 
 /** One self-contained page of the document: no script, no outside file; the policy allows its own style only. */
 export function docsPage(document: ApiDocument): {
@@ -63,7 +63,8 @@ export function docsPage(document: ApiDocument): {
         <p>${text(document.info.description ?? '')}</p>
         <p>
           Machine-readable: <a href="/openapi.json">/openapi.json</a>. Click a command to select all of it;
-          set <code>DARKROOM_KEY</code> to your API key and <code>DARKROOM_URL</code> to this address first.
+          set <code>DARKROOM_KEY</code> to your API key (operators: <code>DARKROOM_ADMIN_KEY</code> to theirs)
+          and <code>DARKROOM_URL</code> to this address first.
         </p>
         <nav>
           <ul>
@@ -136,11 +137,11 @@ function problemTable(): Html {
         <tbody>
           ${joined(
             Object.entries(PROBLEMS).map(
-              ([name, { status, title }]) =>
+              ([name, problem]) =>
                 html`<tr id="problem-${name}">
                   <td>${code(name)}</td>
-                  <td>${String(status)}</td>
-                  <td>${title}</td>
+                  <td>${[problem.status, ...('also' in problem ? problem.also : [])].join(', ')}</td>
+                  <td>${problem.title}</td>
                 </tr>`,
             ),
           )}

@@ -11,6 +11,17 @@ export const RETRY_AFTER: Header = {
   description: 'Seconds to wait before the next call.',
   schema: { type: 'integer', minimum: 0 },
 };
+export const RATE_LIMIT: Header = {
+  description:
+    'What is left: `r` requests for the next `t` seconds, of the policy `tenant`. Only where there is such a limit.',
+  schema: { type: 'string' },
+  example: '"tenant";r=42;t=17',
+};
+export const RATE_LIMIT_POLICY: Header = {
+  description: 'The limit: `q` requests in `w` seconds. Only where there is such a limit.',
+  schema: { type: 'string' },
+  example: '"tenant";q=100;w=60',
+};
 export const REPLAYED: Header = {
   description: '`true` when this is the stored answer of an earlier request with the same key.',
   schema: { type: 'string' },

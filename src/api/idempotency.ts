@@ -33,7 +33,7 @@ export const idempotencyKeyHeader = z.object({
     .meta({
       description:
         'One new random value for each intent, bare or as a quoted RFC 8941 string. Send the same key to retry: the stored answer ' +
-        'comes back, never a second generation. Kept as long as the generation; unique per tenant and route.',
+        'comes back, and nothing is done twice. Kept as long as what was made; unique per tenant and route.',
       example: '8e03978e-40d5-43e8-bc93-6894a57f9324',
     }),
 });

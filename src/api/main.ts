@@ -4,12 +4,14 @@ import { assertDatabaseUsable, openDb } from '../db/index.ts';
 import { safeError } from '../domain/safe-error.ts';
 import { createLogger } from '../log.ts';
 import { runSweep } from '../loops/sweep.ts';
+import { countOutboundFailures } from '../metrics/index.ts';
 import { createOutboundHttp } from '../net/index.ts';
 import { createProviders } from '../providers/index.ts';
 import { createWaiters } from '../services/await-generation.ts';
 import { checkKeyring } from '../services/check-keyring.ts';
 import { createReadiness } from '../services/check-readiness.ts';
 import type { CallbackProvider } from '../services/context.ts';
+import { offeredCatalogue } from '../services/offered-catalogue.ts';
 import { createStorage } from '../storage/index.ts';
 import { connectTemporal } from '../temporal/client.ts';
 import { assertPollers, assertSearchAttributes } from '../temporal/checks.ts';
@@ -32,7 +34,7 @@ const stop = new AbortController();
 const db = openDb(config.databaseUrl, { poolSize: POOL_SIZE });
 const storage = createStorage(config.storageUrl);
 const temporal = connectTemporal();
-const http = createOutboundHttp({ allow: config.netAllow });
+const http = countOutboundFailures(createOutboundHttp({ allow: config.netAllow }));
 const temporalDeps = {
   client: temporal.client,
   onDegraded: (problem: string) =>
@@ -43,13 +45,26 @@ const starter = createStarter((run, reason) => ensureRunning(temporalDeps, run, 
   limit: 10_000,
   onFailure: (error) => logger.warn({ error: safeError(error) }, 'a run was not started; the sweep will'),
 });
-const adapters = createProviders({ http, infro: { baseUrl: config.providers.infro.baseUrl } });
+const adapters = createProviders({ http, providers: config.providers });
 const providers = new Map<string, CallbackProvider>(
-  [...adapters].map(([name, provider]) => [
-    name,
-    { provider, credentialName: 'default', webhookSecrets: config.providers.infro.webhookSecrets },
-  ]),
+  [...config.providers].flatMap(([name, { current, webhookSecret, webhookSecrets }]) => {
+    const provider = adapters.get(name);
+    const secrets = webhookSecret === 'none' && webhookSecrets.length === 0 ? null : webhookSecrets;
+    const credentialName = current.name;
+    return provider === undefined ? [] : [[name, { provider, credentialName, webhookSecrets: secrets }]];
+  }),
 );
+const offered = offeredCatalogue(config.catalogue, new Set(adapters.keys()));
+if (offered.missingProviders.length > 0) {
+  const { missingProviders, droppedModels } = offered;
+  logger.warn({ missingProviders, droppedModels }, 'providers without an API key: their routes are left out');
+}
+if (offered.catalogue.models.length === 0) {
+  process.stderr.write(
+    'No model can be offered: set PROVIDER_<NAME>_API_KEY of at least one provider that the catalogue names.\n',
+  );
+  process.exit(78);
+}
 const readiness = createReadiness(
   [
     {
@@ -100,7 +115,7 @@ const readiness = createReadiness(
 
 const app = createApp({
   db,
-  catalogue: config.catalogue,
+  catalogue: offered.catalogue,
   keyring: config.keyring,
   providers,
   starter,

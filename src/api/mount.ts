@@ -1,8 +1,9 @@
 import type { Express, Request, Response } from 'express';
-import { authenticateTenant } from './auth.ts';
+import { actorOf, assertOperator, authenticateKey, tenantOf } from './auth.ts';
+import { countRequest } from './limits.ts';
 import { Problem } from './problems.ts';
 import { requestFacts } from './request-facts.ts';
-import { isTenantRoute, type ApiContext, type Call, type Reply, type Route } from './route.ts';
+import type { ApiContext, Call, OperatorRoute, Reply, Route, TenantRoute } from './route.ts';
 
 /** `/v1/generations/{id}` as Express spells it. */
 function expressPath(path: string): string {
@@ -30,7 +31,7 @@ export function mountRoutes(app: Express, routes: readonly Route[], ctx: ApiCont
 }
 
 function handler(route: Route, ctx: ApiContext) {
-  const answer = isTenantRoute(route) ? tenantHandler(route, ctx) : openHandler(route, ctx);
+  const answer = answerer(route, ctx);
   return async (request: Request, response: Response): Promise<void> => {
     requestFacts(response).route = route.path;
     const gone = new AbortController();
@@ -48,16 +49,38 @@ function handler(route: Route, ctx: ApiContext) {
   };
 }
 
-function openHandler(route: Extract<Route, { auth: 'none' | 'callback' }>, ctx: ApiContext) {
-  return route.handle(ctx);
+type Answerer = (call: Call, response: Response) => Promise<Reply>;
+
+function answerer(route: Route, ctx: ApiContext): Answerer {
+  switch (route.auth) {
+    case 'none':
+    case 'callback':
+      return route.handle(ctx);
+    case 'operator':
+      return operatorAnswerer(route, ctx);
+    default:
+      return tenantAnswerer(route, ctx);
+  }
 }
 
-function tenantHandler(route: Exclude<Route, { auth: 'none' | 'callback' }>, ctx: ApiContext) {
+function tenantAnswerer(route: TenantRoute, ctx: ApiContext): Answerer {
   const handle = route.handle(ctx);
-  return async (call: Call, response: Response): Promise<Reply> => {
-    const tenantId = await authenticateTenant(ctx, call.request, route.auth);
-    requestFacts(response).tenantId = tenantId;
-    return handle({ ...call, tenantId });
+  return async (call, response) => {
+    const principal = await authenticateKey(ctx, call.request);
+    requestFacts(response).tenantId = principal.tenantId;
+    // Before the scope: a call that is refused for it is a call too.
+    await countRequest(ctx, principal, response);
+    return handle({ ...call, tenantId: tenantOf(principal, route.auth), actor: actorOf(principal) });
+  };
+}
+
+function operatorAnswerer(route: OperatorRoute, ctx: ApiContext): Answerer {
+  const handle = route.handle(ctx);
+  return async (call, response) => {
+    const principal = await authenticateKey(ctx, call.request);
+    requestFacts(response).tenantId = principal.tenantId;
+    assertOperator(principal);
+    return handle({ ...call, actor: actorOf(principal) });
   };
 }
 

@@ -7,9 +7,9 @@ import {
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi';
 import type { Catalogue } from '../domain/catalogue.ts';
-import { REQUEST_ID, RETRY_AFTER } from './headers.ts';
+import { RATE_LIMIT, RATE_LIMIT_POLICY, REQUEST_ID, RETRY_AFTER } from './headers.ts';
 import { PROBLEMS, type ProblemCode } from './problems.ts';
-import { isTenantRoute, type Route } from './route.ts';
+import { scopeOf, type Route } from './route.ts';
 
 /** The document as plain JSON data, ready to be served. */
 export type ApiDocument = ReturnType<typeof createDocument>;
@@ -18,41 +18,52 @@ const problemSchema = z
   .object({
     type: z.string().meta({ description: 'Where this problem is explained.', format: 'uri-reference' }),
     title: z.string().meta({ description: 'The same text for every problem of this code.' }),
-    status: z.int().min(400).max(599),
+    status: z.int().min(400).max(599).meta({ description: 'The status of the answer.' }),
     code: z
       .enum(Object.keys(PROBLEMS) as [ProblemCode, ...ProblemCode[]])
       .meta({ description: 'Branch on this.' }),
     detail: z.string().meta({ description: 'What to do next.' }),
     instance: z.string().meta({ description: 'Id of the request, also in X-Request-Id.' }),
     errors: z
-      .array(z.object({ path: z.string().meta({ description: 'JSON pointer.' }), message: z.string() }))
-      .optional(),
+      .array(
+        z.object({
+          path: z.string().meta({ description: 'JSON pointer, like `/input/prompt`.' }),
+          message: z.string().meta({ description: 'What is wrong with it.' }),
+        }),
+      )
+      .optional()
+      .meta({ description: 'Every wrong field, at most 20.' }),
   })
   .catchall(z.unknown())
   .meta({ id: 'Problem' });
 
-const TENANT_PROBLEMS: readonly ProblemCode[] = [
+const KEY_PROBLEMS: readonly ProblemCode[] = [
   'api_key_missing',
   'api_key_invalid',
   'scope_missing',
   'database_unavailable',
-  'internal_error',
 ];
 
-/** The codes that a route can answer: its own and those of its authentication. */
+/** The codes that a route can answer: its own, those of its authentication, and of its tenant's limit. */
 export function problemsOf(route: Route): readonly ProblemCode[] {
-  const implied: readonly ProblemCode[] = isTenantRoute(route) ? TENANT_PROBLEMS : ['internal_error'];
-  return [...new Set([...route.problems, ...implied])];
+  const scope = scopeOf(route);
+  const implied: ProblemCode[] = scope === null ? [] : [...KEY_PROBLEMS];
+  if (scope !== null && scope !== 'admin') implied.push('rate_limited');
+  return [...new Set([...route.problems, ...implied, 'internal_error' as const])];
 }
 
 function problemResponses(codes: readonly ProblemCode[]): ZodOpenApiResponsesObject {
   const responses: ZodOpenApiResponsesObject = {};
   for (const status of new Set(codes.map((code) => PROBLEMS[code].status))) {
     const sameStatus = codes.filter((code) => PROBLEMS[code].status === status);
-    const retries = status === 503 || sameStatus.includes('idempotency_key_in_progress');
+    const retries = status === 503 || status === 429 || sameStatus.includes('idempotency_key_in_progress');
     responses[`${status}`] = {
       description: sameStatus.map((code) => `\`${code}\``).join(', '),
-      headers: { 'X-Request-Id': REQUEST_ID, ...(retries ? { 'Retry-After': RETRY_AFTER } : {}) },
+      headers: {
+        'X-Request-Id': REQUEST_ID,
+        ...(retries ? { 'Retry-After': RETRY_AFTER } : {}),
+        ...(status === 429 ? { RateLimit: RATE_LIMIT, 'RateLimit-Policy': RATE_LIMIT_POLICY } : {}),
+      },
       content: { 'application/problem+json': { schema: problemSchema } },
     };
   }
@@ -61,9 +72,10 @@ function problemResponses(codes: readonly ProblemCode[]): ZodOpenApiResponsesObj
 
 function operation(route: Route, catalogue: Catalogue): ZodOpenApiOperationObject {
   const described = route.describe(catalogue);
+  const scope = scopeOf(route);
   return {
     ...described,
-    security: isTenantRoute(route) ? [{ apiKey: [route.auth] }] : [],
+    security: scope === null ? [] : [{ apiKey: [scope] }],
     responses: { ...described.responses, ...problemResponses(problemsOf(route)) },
   };
 }
@@ -87,18 +99,20 @@ export function openApiDocument(routes: readonly Route[], catalogue: Catalogue):
       version: packageVersion(),
       description:
         'Runs AI media generations on credits: one call creates a generation, its price is held, its output is stored, and the credits ' +
-        'are settled exactly once. Errors are RFC 9457 problem documents; branch on `code`.',
+        'are settled exactly once. Errors are RFC 9457 problem documents; branch on `code`. Where your operator has limited the requests ' +
+        'that your tenant may send in a minute, every answer says in `RateLimit` and `RateLimit-Policy` what is left; above it you get ' +
+        '429 `rate_limited` with `Retry-After`.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
-    tags: ['Generations', 'Credits', 'Models', 'Callbacks', 'Service'].map((name) => ({ name })),
+    tags: ['Generations', 'Models', 'Credits', 'Operators', 'Callbacks', 'Service'].map((name) => ({ name })),
     components: {
       securitySchemes: {
         apiKey: {
           type: 'http',
           scheme: 'bearer',
           bearerFormat: 'dk_…',
-          description: 'An API key of your tenant.',
+          description: 'An API key of your tenant; for operators, a key of no tenant with the scope `admin`.',
         },
       },
     },

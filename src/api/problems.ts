@@ -1,5 +1,13 @@
+/** What is the same for every answer of one code; `also` = further statuses that it can come with. */
+interface ProblemInfo {
+  readonly status: number;
+  readonly title: string;
+  readonly also?: readonly number[];
+}
+
 /** Every problem that the API can answer: its status and constant title (RFC 9457). Codes are stable. */
 export const PROBLEMS = {
+  malformed_http: { status: 400, title: 'The HTTP request could not be read', also: [408, 413, 431] },
   malformed_url: { status: 400, title: 'The URL could not be read' },
   invalid_request: { status: 400, title: 'The request has invalid fields' },
   invalid_query: { status: 400, title: 'The query has invalid parameters' },
@@ -29,19 +37,31 @@ export const PROBLEMS = {
   not_found: { status: 404, title: 'There is no such route' },
   generation_not_found: { status: 404, title: 'There is no such generation' },
   account_not_found: { status: 404, title: 'There is no such account' },
+  tenant_not_found: { status: 404, title: 'There is no such tenant' },
+  provider_not_found: { status: 404, title: 'There is no such provider' },
   method_not_allowed: { status: 405, title: 'The method is not allowed here' },
   idempotency_key_in_progress: { status: 409, title: 'The same request is in progress' },
   price_changed: { status: 409, title: 'The price is above max_credits' },
   already_terminal: { status: 409, title: 'The generation has already ended' },
+  balance_too_large: { status: 409, title: 'The balance would be too large' },
+  not_captured: { status: 409, title: 'Nothing was captured' },
+  refund_reason_used: { status: 409, title: 'The reason was used for another refund' },
+  refund_too_large: { status: 409, title: 'The refund is more than is left' },
+  resolution_not_possible: { status: 409, title: 'The generation can not be resolved like this' },
   body_too_large: { status: 413, title: 'The body is too large' },
   unsupported_media_type: { status: 415, title: 'The media type is not supported' },
   unsupported_content_encoding: { status: 415, title: 'The content encoding is not supported' },
   idempotency_key_reuse: { status: 422, title: 'The key was used for another request' },
+  rate_limited: { status: 429, title: 'There were too many requests' },
+  too_many_generations: { status: 429, title: 'There are too many generations at once' },
+  daily_credits_reached: { status: 429, title: 'The credits of the day are used up' },
+  daily_cancels_reached: { status: 429, title: 'The cancels of the day are used up' },
   internal_error: { status: 500, title: 'Something went wrong on our side' },
   database_unavailable: { status: 503, title: 'The database is not reachable' },
+  callback_keys_unavailable: { status: 503, title: 'The keys that prove a callback can not be read now' },
   callbacks_not_configured: { status: 503, title: 'Callbacks of this provider are not configured' },
   not_ready: { status: 503, title: 'The service is not ready' },
-} as const satisfies Record<string, { readonly status: number; readonly title: string }>;
+} as const satisfies Record<string, ProblemInfo>;
 
 export type ProblemCode = keyof typeof PROBLEMS;
 

@@ -30,7 +30,11 @@ export interface Call {
 
 export interface TenantCall extends Call {
   readonly tenantId: string;
+  /** Who calls, for the record: `key:<id>`. */
+  readonly actor: string;
 }
+
+export type OperatorCall = Omit<TenantCall, 'tenantId'>;
 
 export interface Reply {
   readonly status: number;
@@ -43,7 +47,7 @@ export interface Reply {
 export type Operation = Omit<ZodOpenApiOperationObject, 'security'>;
 
 interface RouteBase {
-  readonly method: 'get' | 'post' | 'delete';
+  readonly method: 'get' | 'post' | 'put' | 'delete';
   /** As OpenAPI spells it: `/v1/generations/{id}`. */
   readonly path: string;
   /** Problems beyond those that every route, or its authentication, has. */
@@ -51,10 +55,16 @@ interface RouteBase {
   readonly describe: (catalogue: Catalogue) => Operation;
 }
 
-/** A route for callers with an API key of this scope. */
+/** A route for callers with a tenant's API key of this scope. */
 export interface TenantRoute extends RouteBase {
-  readonly auth: Scope;
+  readonly auth: Exclude<Scope, 'admin'>;
   readonly handle: (ctx: ApiContext) => (call: TenantCall) => Promise<Reply>;
+}
+
+/** A route for operators: a key with the scope `admin`, which belongs to no tenant. */
+export interface OperatorRoute extends RouteBase {
+  readonly auth: 'operator';
+  readonly handle: (ctx: ApiContext) => (call: OperatorCall) => Promise<Reply>;
 }
 
 /** `none` = for everybody; `callback` = proved by a token or signature, by the handler itself. */
@@ -63,10 +73,19 @@ export interface OpenRoute extends RouteBase {
   readonly handle: (ctx: ApiContext) => (call: Call) => Promise<Reply>;
 }
 
-export type Route = TenantRoute | OpenRoute;
+export type Route = TenantRoute | OperatorRoute | OpenRoute;
 
-export function isTenantRoute(route: Route): route is TenantRoute {
-  return route.auth !== 'none' && route.auth !== 'callback';
+/** The scope that a key needs for this route; null = no key. */
+export function scopeOf(route: Route): Scope | null {
+  switch (route.auth) {
+    case 'none':
+    case 'callback':
+      return null;
+    case 'operator':
+      return 'admin';
+    default:
+      return route.auth;
+  }
 }
 
 /** A JSON answer. */

@@ -1,4 +1,5 @@
 import { createServer, STATUS_CODES, type RequestListener, type Server } from 'node:http';
+import { PROBLEMS } from './problems.ts';
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -41,7 +42,7 @@ export function createApiServer(app: RequestListener): Server {
 function problemForUnreadable(status: number): string {
   const body = JSON.stringify({
     type: '/docs#problem-malformed_http',
-    title: 'The HTTP request could not be read',
+    title: PROBLEMS.malformed_http.title,
     status,
     code: 'malformed_http',
     detail: 'Send a well-formed HTTP/1.1 request, headers of at most 16 kB, without long pauses.',

@@ -1,5 +1,5 @@
 import { findApiKey } from '../db/index.ts';
-import { apiKeyMatches, parseApiKey, type Scope } from '../domain/api-key.ts';
+import { apiKeyMatches, parseApiKey } from '../domain/api-key.ts';
 import type { ServiceContext } from './context.ts';
 
 /** Who calls: one key of one tenant (null = an operator's key). */
@@ -7,31 +7,30 @@ export interface Principal {
   readonly keyId: string;
   readonly tenantId: string | null;
   readonly scopes: readonly string[];
+  /** The tenant's requests are counted: see `takeRequest`. */
+  readonly requestsLimited: boolean;
 }
 
 export type Authentication =
   | { readonly outcome: 'authenticated'; readonly principal: Principal }
-  | { readonly outcome: 'missing' | 'invalid' | 'forbidden' };
+  | { readonly outcome: 'missing' | 'invalid' };
 
 /**
  * Reads the `Authorization` header lines. Anything that can't be a key of ours is refused without the database;
- * wrong, revoked and unknown keys are one outcome.
+ * wrong, revoked and unknown keys are one outcome. What the key may do is for the caller to check.
  */
 export async function authenticate(
   ctx: Pick<ServiceContext, 'db'>,
-  input: { readonly authorization: readonly string[]; readonly scope: Scope },
+  authorization: readonly string[],
 ): Promise<Authentication> {
-  const [header] = input.authorization;
+  const [header] = authorization;
   if (header === undefined) return { outcome: 'missing' };
-  if (input.authorization.length > 1) return { outcome: 'invalid' };
+  if (authorization.length > 1) return { outcome: 'invalid' };
   const text = /^Bearer +(\S{1,128})$/i.exec(header)?.[1];
   const presented = text === undefined ? null : parseApiKey(text);
   if (presented === null) return { outcome: 'invalid' };
   const stored = await findApiKey(ctx.db, presented.id);
   if (stored === null || !apiKeyMatches(presented, stored.secretSha256)) return { outcome: 'invalid' };
-  if (!stored.scopes.includes(input.scope)) return { outcome: 'forbidden' };
-  return {
-    outcome: 'authenticated',
-    principal: { keyId: stored.id, tenantId: stored.tenantId, scopes: stored.scopes },
-  };
+  const { id, tenantId, scopes, requestsLimited } = stored;
+  return { outcome: 'authenticated', principal: { keyId: id, tenantId, scopes, requestsLimited } };
 }

@@ -8,8 +8,8 @@ import type { Starter } from '../temporal/starter.ts';
 export interface CallbackProvider {
   readonly provider: Provider;
   readonly credentialName: string;
-  /** Empty = its signed callbacks can't be verified, so none is taken. */
-  readonly webhookSecrets: readonly string[];
+  /** Empty = its signed callbacks can't be verified, so none is taken; null = it needs none (public keys, or unsigned). */
+  readonly webhookSecrets: readonly string[] | null;
 }
 
 /** What every verb is given. */

@@ -1,15 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { createGeneration as insertGeneration } from '../db/index.ts';
-import type { Model } from '../domain/catalogue.ts';
-import { requestSchema, type GenerationRequest } from '../domain/generation-request.ts';
+import { createGeneration as insertGeneration, type LimitReached } from '../db/index.ts';
 import { viewGeneration } from '../domain/generation-view.ts';
 import { newId } from '../domain/ids.ts';
 import { canonicalJson, type JsonObject } from '../domain/json.ts';
 import { freezePlan } from '../domain/plan.ts';
-import { priceInCredits } from '../domain/pricing.ts';
 import type { ServiceContext } from './context.ts';
 import { findStoredAnswer } from './find-stored-answer.ts';
-import { fieldErrors, type FieldError } from './issue-paths.ts';
+import { priceRequest, type PricedRequest, type RequestRefusal } from './price-request.ts';
 
 /** Keys are unique per tenant and this. */
 const ROUTE = 'POST /v1/generations';
@@ -25,22 +22,8 @@ export type CreateGenerationOutcome =
   | { readonly outcome: 'key_reuse' | 'in_progress' }
   | { readonly outcome: 'unknown_account'; readonly account: string }
   | { readonly outcome: 'insufficient_credits'; readonly available: number; readonly required: number }
-  | Refusal;
-
-/** Refused by what was asked for, before anything is written; the key stays free. */
-type Refusal =
-  | { readonly outcome: 'unknown_model' }
-  | { readonly outcome: 'invalid'; readonly errors: readonly FieldError[] }
-  | { readonly outcome: 'price_changed'; readonly price: number; readonly maxCredits: number };
-
-type Checked =
-  | Refusal
-  | {
-      readonly outcome: 'ok';
-      readonly model: Model;
-      readonly request: GenerationRequest;
-      readonly price: number;
-    };
+  | LimitReached
+  | RequestRefusal;
 
 /** Holds the credits and takes the job, once per key; the run is started after it, in the background. */
 export async function createGeneration(
@@ -50,7 +33,7 @@ export async function createGeneration(
   const requestSha256 = createHash('sha256')
     .update(`${ROUTE}\n${canonicalJson(input.body)}`)
     .digest('hex');
-  const checked = checkRequest(ctx, input.body);
+  const checked = priceRequest(ctx.catalogue, input.body);
   if (checked.outcome !== 'ok') {
     // What was accepted once is replayed, also when a new catalogue or price would refuse it now.
     const stored = await findStoredAnswer(ctx.db, {
@@ -62,7 +45,8 @@ export async function createGeneration(
     if (stored.requestSha256 !== requestSha256) return { outcome: 'key_reuse' };
     return { outcome: 'replayed', generationId: stored.generationId, responseBody: stored.responseBody };
   }
-  const { model, request, price } = checked;
+  const { model, request, input: asked, price, routes } = checked;
+  const providerChosen = request.provider !== undefined;
   const generationId = newId('gen', ctx.nowMs());
   const nonce = randomBytes(16).toString('hex');
   const created = await insertGeneration(ctx.db, {
@@ -73,13 +57,13 @@ export async function createGeneration(
     idempotencyKey: input.idempotencyKey,
     requestSha256,
     model: model.id,
-    provider: model.routes[0]!.provider,
-    input: request.input,
+    provider: routes[0]!.provider,
+    input: asked,
     metadata: request.metadata,
-    plan: freezePlan(model, price),
-    credits: price,
+    plan: freezePlan({ model, routes, providerChosen, input: asked, price }),
+    credits: price.credits,
     deadlineSeconds: request.deadline_seconds,
-    responseTemplate: renderTemplate({ generationId, model, request, price, nonce }),
+    responseTemplate: renderTemplate(checked, generationId, nonce),
     nonce,
   });
   switch (created.outcome) {
@@ -95,29 +79,12 @@ export async function createGeneration(
   }
 }
 
-function checkRequest(ctx: ServiceContext, body: JsonObject): Checked {
-  const id = body['model'];
-  const model = ctx.catalogue.models.find((candidate) => candidate.id === id);
-  if (model === undefined && typeof id === 'string') return { outcome: 'unknown_model' };
-  // Without a model the first one's schema still names every other wrong field.
-  const parsed = requestSchema(model ?? ctx.catalogue.models[0]!).safeParse(body, { reportInput: true });
-  if (!parsed.success) return { outcome: 'invalid', errors: fieldErrors(parsed.error) };
-  if (model === undefined) return { outcome: 'unknown_model' };
-  const price = priceInCredits(model, parsed.data.input.duration_seconds);
-  const maxCredits = parsed.data.max_credits;
-  if (maxCredits !== undefined && price > maxCredits) return { outcome: 'price_changed', price, maxCredits };
-  return { outcome: 'ok', model, request: parsed.data, price };
-}
-
 /** The bytes of the 202, with marks where the database puts its own clock's times. */
-function renderTemplate(generation: {
-  readonly generationId: string;
-  readonly model: Model;
-  readonly request: GenerationRequest;
-  readonly price: number;
-  readonly nonce: string;
-}): string {
-  const { generationId, model, request, price, nonce } = generation;
+function renderTemplate(
+  { model, request, input, price }: PricedRequest,
+  generationId: string,
+  nonce: string,
+): string {
   const createdAt = `${nonce}:created_at`;
   const view = viewGeneration({
     id: generationId,
@@ -126,10 +93,12 @@ function renderTemplate(generation: {
     stage: 'queued',
     progress: null,
     model: model.id,
-    input: request.input,
+    provider: request.provider ?? null,
+    input,
     metadata: request.metadata,
-    creditsHeld: price,
+    creditsHeld: price.credits,
     creditsCaptured: 0,
+    creditsRefunded: 0,
     holdOpen: true,
     delivery: 'pending',
     cancellation: null,

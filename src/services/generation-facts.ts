@@ -8,6 +8,7 @@ import { planSchema } from '../domain/plan.ts';
 /** A row as facts for the view. The casts hold because CHECK constraints allow these words only. */
 export function generationFacts(row: GenerationRow): GenerationFacts {
   if (row.hold === null) throw new Error('a generation without its hold');
+  const plan = planSchema.parse(row.plan);
   return {
     id: row.id,
     account: row.account.name,
@@ -15,10 +16,12 @@ export function generationFacts(row: GenerationRow): GenerationFacts {
     stage: row.stage as Stage,
     progress: row.progress,
     model: row.model,
+    provider: plan.providerChosen ? row.provider : null,
     input: row.input as JsonObject,
     metadata: row.metadata as JsonObject,
     creditsHeld: Number(row.hold.amount),
     creditsCaptured: Number(row.hold.captured),
+    creditsRefunded: Number(row.hold.refunded),
     holdOpen: row.hold.state === 'held',
     delivery: row.delivery as Delivery,
     cancellation: cancellation(row),
@@ -29,7 +32,7 @@ export function generationFacts(row: GenerationRow): GenerationFacts {
     startedAt: row.startedAt?.toISOString() ?? null,
     completedAt: row.completedAt?.toISOString() ?? null,
     deadlineAt: row.deadlineAt.toISOString(),
-    expectedDurationSeconds: planSchema.parse(row.plan).expectedDurationSeconds,
+    expectedDurationSeconds: plan.expectedDurationSeconds,
   };
 }
 

@@ -1,8 +1,12 @@
 import { createHash } from 'node:crypto';
 import { recordCallback } from '../db/index.ts';
+import type { RecordedCallback } from '../db/record-callback.ts';
 import { verifyCallbackToken } from '../domain/keyring.ts';
 import type { CallbackVerdict } from '../domain/provider.ts';
+import { countCallbackFailure, countTakenCallback } from '../metrics/callback-metrics.ts';
+import { OTHER_PROVIDER, type CallbackFailure } from '../metrics/labels.ts';
 import type { CallbackProvider, ServiceContext } from './context.ts';
+import { isTemporaryFailure } from './failures.ts';
 
 export interface ReceiveCallbackInput {
   readonly provider: string;
@@ -13,10 +17,11 @@ export interface ReceiveCallbackInput {
 }
 
 export type ReceiveCallbackOutcome =
-  | { readonly outcome: 'taken'; readonly record: string }
+  | { readonly outcome: 'taken'; readonly record: RecordedCallback['outcome'] }
   /** Verified, but about no job: nothing to keep. */
   | { readonly outcome: 'ignored' }
-  | { readonly outcome: 'unknown_provider' | 'not_configured' | 'unverified' | 'malformed' };
+  | { readonly outcome: 'unverified'; readonly proof: 'token' | 'signature' }
+  | { readonly outcome: 'unknown_provider' | 'not_configured' | 'malformed' | 'unavailable' };
 
 type Accepted = Extract<CallbackVerdict, { readonly ok: true }>;
 
@@ -27,22 +32,48 @@ export async function receiveCallback(
   ctx: ServiceContext,
   input: ReceiveCallbackInput,
 ): Promise<ReceiveCallbackOutcome> {
+  const provider = ctx.providers.has(input.provider) ? input.provider : OTHER_PROVIDER;
+  try {
+    const received = await receive(ctx, input);
+    if (received.outcome === 'taken') countTakenCallback(provider, received.record, ctx.nowMs());
+    else if (received.outcome === 'ignored') countTakenCallback(provider, 'ignored', ctx.nowMs());
+    else countCallbackFailure(provider, failureOf(received));
+    return received;
+  } catch (error) {
+    countCallbackFailure(provider, isTemporaryFailure(error) ? 'database_unavailable' : 'defect');
+    throw error;
+  }
+}
+
+function failureOf(
+  refused: Exclude<ReceiveCallbackOutcome, { outcome: 'taken' | 'ignored' }>,
+): CallbackFailure {
+  if (refused.outcome === 'unverified') return refused.proof === 'token' ? 'forged_token' : 'wrong_signature';
+  return refused.outcome === 'unavailable' ? 'keys_unavailable' : refused.outcome;
+}
+
+async function receive(ctx: ServiceContext, input: ReceiveCallbackInput): Promise<ReceiveCallbackOutcome> {
   const configured = ctx.providers.get(input.provider);
   if (configured === undefined || configured.provider.capabilities.callbacks === 'none') {
     return { outcome: 'unknown_provider' };
   }
   const signs = configured.provider.capabilities.callbacks === 'signed';
   if (input.token === null && !signs) return { outcome: 'unknown_provider' };
-  if (signs && configured.webhookSecrets.length === 0) return { outcome: 'not_configured' };
+  const { webhookSecrets: secrets } = configured;
+  if (signs && secrets?.length === 0) return { outcome: 'not_configured' };
   const submissionId = input.token === null ? null : verifyCallbackToken(ctx.keyring, input.token);
-  if (input.token !== null && submissionId === null) return { outcome: 'unverified' };
-  const verdict = configured.provider.verifyCallback(
+  if (input.token !== null && submissionId === null) return { outcome: 'unverified', proof: 'token' };
+  const verdict = await configured.provider.verifyCallback(
     input.headers,
     input.rawBody,
-    configured.webhookSecrets,
+    secrets ?? [],
     ctx.nowMs(),
   );
-  if (!verdict.ok) return { outcome: verdict.reason };
+  if (!verdict.ok) {
+    return verdict.reason === 'unverified'
+      ? { outcome: 'unverified', proof: 'signature' }
+      : { outcome: verdict.reason };
+  }
   if (!isStorable(verdict)) return { outcome: 'malformed' };
   if (submissionId === null && verdict.jobId === null) return { outcome: 'ignored' };
   return record(ctx, configured, submissionId, verdict, input.rawBody);

@@ -1,9 +1,10 @@
+import type { Server } from 'node:http';
 import { createApp, type AppDependencies } from '../../src/api/app.ts';
 import { createLogger } from '../../src/log.ts';
 import { closeServer, createApiServer, listen } from '../../src/api/server.ts';
 import type { Db, RunFacts } from '../../src/db/index.ts';
 import { makeApiKey, type Scope } from '../../src/domain/api-key.ts';
-import { DEFAULT_CATALOGUE } from '../../src/domain/catalogue.ts';
+import { DEFAULT_CATALOGUE } from '../../src/domain/default-catalogue.ts';
 import { parseKeyring, type Keyring } from '../../src/domain/keyring.ts';
 import { createOutboundHttp } from '../../src/net/index.ts';
 import { createProviders } from '../../src/providers/index.ts';
@@ -19,7 +20,7 @@ export function testKeyring(id = 'k1', byte = 1): Keyring {
 /** The real INFRO adapter, which is never called out of the process by these tests. */
 export function infroOnly(webhookSecrets: readonly string[]): AppDependencies['providers'] {
   const http = createOutboundHttp({ allow: [] });
-  const adapters = createProviders({ http, infro: { baseUrl: 'https://api.infro.io' } });
+  const adapters = createProviders({ http, providers: new Map([['infro', {}]]) });
   return new Map(
     [...adapters].map(([name, provider]) => [name, { provider, credentialName: 'default', webhookSecrets }]),
   );
@@ -31,6 +32,8 @@ export interface TestApi {
   readonly logs: string[];
   /** What the API asked to be started or woken. */
   readonly woken: { readonly run: RunFacts; readonly reason: string }[];
+  /** Its limits may be shortened by a test. */
+  readonly server: Server;
   readonly drain: () => void;
   close(): Promise<void>;
 }
@@ -64,6 +67,7 @@ export async function startApi(db: Db, overrides: Partial<AppDependencies> = {})
     url: `http://127.0.0.1:${port}`,
     logs,
     woken,
+    server,
     drain: () => draining.abort(),
     close: () => closeServer(server, 100),
   };
@@ -96,7 +100,7 @@ export function stubDb(
   const prisma = {
     async $queryRaw() {
       stub.reads += 1;
-      return [{ id: key.id, tenantId, secretSha256: key.sha256, scopes }];
+      return [{ id: key.id, tenantId, secretSha256: key.sha256, scopes, requestsLimited: false }];
     },
     generation: { findFirst: refuse, findMany: refuse },
   };

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { openApiDocument } from '../../src/api/openapi.ts';
 import { ROUTES } from '../../src/api/routes/index.ts';
-import { DEFAULT_CATALOGUE } from '../../src/domain/catalogue.ts';
+import { DEFAULT_CATALOGUE } from '../../src/domain/default-catalogue.ts';
 
 const run = promisify(execFile);
 const darkroom = (...args: string[]) =>

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { ConfigError, loadApiConfig, loadWorkerConfig } from '../../src/config.ts';
-import { DEFAULT_CATALOGUE } from '../../src/domain/catalogue.ts';
+import { DEFAULT_CATALOGUE } from '../../src/domain/default-catalogue.ts';
 
 const firstWord = (text: string): string => text.split(' ')[0] ?? '';
 const byText = (a: string, b: string): number => (a < b ? -1 : 1);
@@ -41,8 +41,8 @@ describe('loadApiConfig', () => {
       storageUrl: 'file:.darkroom/outputs',
       netAllow: [],
       catalogue: DEFAULT_CATALOGUE,
-      providers: { infro: { baseUrl: 'https://api.infro.io', apiKey: null, webhookSecrets: [] } },
     });
+    expect(loadApiConfig(MINIMAL).providers).toEqual(new Map());
   });
 
   it('reads everything', () => {
@@ -63,10 +63,21 @@ describe('loadApiConfig', () => {
       host: '::',
       publicUrl: 'https://darkroom.example/base',
       netAllow: [{ host: '127.0.0.1', port: 9001 }],
-      providers: {
-        infro: { baseUrl: 'http://127.0.0.1:9001', apiKey: 'sk-1', webhookSecrets: ['whsec_a', 'whsec_b'] },
-      },
     });
+    const credential = { name: 'default', apiKey: 'sk-1' };
+    expect([...config.providers]).toEqual([
+      [
+        'infro',
+        {
+          baseUrl: 'http://127.0.0.1:9001',
+          credentials: new Map([['default', credential]]),
+          current: credential,
+          webhookSecret: 'required',
+          webhookSecrets: ['whsec_a', 'whsec_b'],
+          settings: {},
+        },
+      ],
+    ]);
     expect(loadWorkerConfig(MINIMAL)).not.toHaveProperty('port');
   });
 
@@ -117,34 +128,36 @@ describe('loadApiConfig', () => {
   it('a bad catalogue is named by the path of the field', () => {
     const [model] = DEFAULT_CATALOGUE.models;
     const cases: [string, unknown, RegExp][] = [
-      ['syntax.json', '{"models":', /^CATALOGUE_FILE ".*syntax\.json" is not valid JSON/],
-      ['empty.json', { models: [] }, /^CATALOGUE_FILE models: /],
+      ['syntax.json', '{"models":', / is not valid JSON/],
+      ['empty.json', { models: [] }, / models: /],
       [
         'type.json',
-        { models: [{ ...model, price: { creditsPerSecond: 'x' } }] },
-        /^CATALOGUE_FILE models\[0\]\.price\.creditsPerSecond: /,
+        { models: [{ ...model, price: { ...model!.price, per: 'minute' } }] },
+        / models\[0\]\.price\.per: /,
       ],
-      ['extra.json', { models: [{ ...model, color: 1 }] }, /^CATALOGUE_FILE models\[0\]: .*color/],
-      [
-        'twice.json',
-        { models: [model, model] },
-        /^CATALOGUE_FILE models\[1\]\.id: "infro-video" is there twice/,
-      ],
+      ['extra.json', { models: [{ ...model, color: 1 }] }, / models\[0\]\.color: there is no such field/],
+      ['twice.json', { models: [model, model] }, / models\[1\]\.id: "infro-video" is there twice/],
       [
         'huge.json',
-        { models: [{ ...model, price: { creditsPerSecond: Number.MAX_SAFE_INTEGER } }] },
-        /^CATALOGUE_FILE models\[0\]\.price\.creditsPerSecond: .*2\^53/,
+        {
+          models: [
+            { ...model, price: { per: 'second', rates: [{ millicredits: Number.MAX_SAFE_INTEGER }] } },
+          ],
+        },
+        / models\[0\]\.price\.rates\[0\]\.millicredits: /,
       ],
       [
         'order.json',
-        { models: [{ ...model, deadlineSeconds: { default: 9, max: 5 } }] },
-        /^CATALOGUE_FILE models\[0\]\.deadlineSeconds: /,
+        { models: [{ ...model, deadlineSeconds: { default: 900, max: 899 } }] },
+        / models\[0\]\.deadlineSeconds: /,
       ],
     ];
     for (const [name, content, expected] of cases) {
-      expect(problems({ ...MINIMAL, CATALOGUE_FILE: catalogueFile(name, content) })).toEqual([
-        expect.stringMatching(expected),
-      ]);
+      const file = catalogueFile(name, content);
+      const [problem, ...others] = problems({ ...MINIMAL, CATALOGUE_FILE: file });
+      expect(others).toEqual([]);
+      expect(problem?.slice(0, `CATALOGUE_FILE ${file}:1 `.length)).toBe(`CATALOGUE_FILE ${file}:1 `);
+      expect(problem).toMatch(expected);
     }
   });
 });

@@ -5,7 +5,7 @@ import { fieldTable } from '../../src/api/docs-schema.ts';
 import { prose } from '../../src/api/html.ts';
 import { openApiDocument } from '../../src/api/openapi.ts';
 import { ROUTES } from '../../src/api/routes/index.ts';
-import { DEFAULT_CATALOGUE } from '../../src/domain/catalogue.ts';
+import { DEFAULT_CATALOGUE } from '../../src/domain/default-catalogue.ts';
 
 const document = openApiDocument(ROUTES, DEFAULT_CATALOGUE);
 const page = docsPage(document).html;
@@ -32,13 +32,25 @@ describe('the page of the API document', () => {
       'listGenerations',
       'cancelGeneration',
       'deleteGeneration',
+      'listModels',
+      'createQuote',
       'getCredits',
       'getAccountCredits',
-      'listModels',
+      'listEntries',
+      'listAccountEntries',
+      'createGrant',
+      'createAccountGrant',
+      'refundGeneration',
+      'resolveGeneration',
+      'listLimits',
+      'setLimit',
+      'listProviderBudgets',
+      'setProviderBudget',
       'receiveCallback',
       'receiveAccountCallback',
       'health',
       'readiness',
+      'metrics',
       'openApi',
       'docs',
     ]);
@@ -57,7 +69,10 @@ describe('the page of the API document', () => {
     expect(section('getGeneration')).toContain('-H &quot;Prefer: wait=30&quot;');
     expect(section('receiveCallback')).not.toContain('curl');
     expect(section('receiveAccountCallback')).not.toContain('curl');
-    expect(page.match(/curl -sS/g)).toHaveLength(12);
+    expect(section('createGrant')).toContain('-H &quot;Authorization: Bearer $DARKROOM_KEY&quot;');
+    expect(section('setLimit')).toContain('curl -sS -X PUT');
+    expect(section('setLimit')).toContain('-H &quot;Authorization: Bearer $DARKROOM_ADMIN_KEY&quot;');
+    expect(page.match(/curl -sS/g)).toHaveLength(24);
   });
 
   it('shows values, bounds and defaults of parameters, and raw schemas only folded', () => {
@@ -70,6 +85,18 @@ describe('the page of the API document', () => {
     const withoutFolded = page.replace(/<details>[\s\S]*?<\/details>/g, '');
     expect(withoutFolded).not.toContain('additionalProperties');
     expect(page).toContain('additionalProperties');
+  });
+
+  it('the example of a parameter is the one of its command', () => {
+    const example = /like <code>wait=(\d+)<\/code>/.exec(section('getGeneration'))?.[1];
+    expect(section('getGeneration')).toContain(`-H &quot;Prefer: wait=${example ?? '30'}&quot;`);
+  });
+
+  it('gives the price rule in words, and all statuses of what is no HTTP', () => {
+    const rule = page.slice(page.indexOf('<section id="schema-PriceRule">'));
+    expect(rule.slice(0, 3_000)).toContain('round up to whole credits');
+    expect(page).toContain('<tr id="problem-malformed_http">');
+    expect(page).toContain('<td>400, 408, 413, 431</td>');
   });
 
   it('puts every table into a box that scrolls by itself', () => {

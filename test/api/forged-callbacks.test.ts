@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeCallbackToken } from '../../src/domain/keyring.ts';
+import type { Provider } from '../../src/domain/provider.ts';
 import { infroOnly, startApi, stubDb, testKeyring, WEBHOOK_SECRET, type TestApi } from './api.ts';
 import { send } from './client.ts';
 import { event, signature } from './infro.ts';
@@ -94,6 +95,23 @@ describe('WHI-1 forged callbacks: 401, one body for all reasons, the database is
     });
     expect([answer.status, answer.json()['code'], stub.calls]).toEqual([503, 'callbacks_not_configured', []]);
     await open.close();
+  });
+
+  it('503 with Retry-After, so that it is sent again, when the keys that prove it can not be had', async () => {
+    const [name, infro] = [...infroOnly([WEBHOOK_SECRET])][0]!;
+    const provider: Provider = {
+      ...infro.provider,
+      verifyCallback: async () => ({ ok: false, reason: 'unavailable' }),
+    };
+    const own = await startApi(stub.db, { providers: new Map([[name, { ...infro, provider }]]) });
+    const answer = await send(own.url, { method: 'POST', path, headers: { 'INFRO-Signature': good }, body });
+    expect([answer.status, answer.json()['code'], answer.headers['retry-after'], stub.calls]).toEqual([
+      503,
+      'callback_keys_unavailable',
+      '10',
+      [],
+    ]);
+    await own.close();
   });
 
   it('503 and never 200 when the row can not be written', async () => {

@@ -94,7 +94,14 @@ describe('API1 another tenant’s generation answers byte for byte like an unkno
       next_cursor: null,
     });
     const mine = await get(api.url, owner, '/v1/accounts/user-1/credits');
-    expect(mine.json()).toEqual({ object: 'credits', account: 'user-1', available: 50, held: 0, spent: 0 });
+    expect(mine.json()).toEqual({
+      object: 'credits',
+      account: 'user-1',
+      available: 50,
+      held: 0,
+      spent: 0,
+      granted: 50,
+    });
     expect((await get(api.url, other, '/v1/accounts/user-1/credits')).json()['code']).toBe(
       'account_not_found',
     );

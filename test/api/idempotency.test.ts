@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDb, type Db } from '../../src/db/index.ts';
-import { DEFAULT_CATALOGUE, type Catalogue } from '../../src/domain/catalogue.ts';
+import { DEFAULT_CATALOGUE } from '../../src/domain/default-catalogue.ts';
+import type { Catalogue } from '../../src/domain/catalogue.ts';
 import { startApi, type TestApi } from './api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/stack.ts';
 import { send } from './client.ts';
@@ -50,6 +51,7 @@ describe('POST /v1/generations', () => {
       stage: 'queued',
       progress: null,
       model: 'infro-video',
+      provider: null,
       input: { prompt: 'ä 😊', duration_seconds: 3 },
       metadata: { order: 'A-1' },
       credits: { held: 60, captured: 0, released: 0, refunded: 0 },
@@ -170,8 +172,15 @@ describe('POST /v1/generations', () => {
     const [model, polled] = DEFAULT_CATALOGUE.models;
     const catalogues: Catalogue[] = [
       { models: [polled!] },
-      { models: [{ ...model!, price: { creditsPerSecond: 21 } }] },
-      { models: [{ ...model!, limits: { ...model!.limits, promptCharacters: 3 } }] },
+      {
+        models: [
+          {
+            ...model!,
+            price: { per: 'second', rates: [{ when: {}, millicredits: 21_000 }], adjustments: [] },
+          },
+        ],
+      },
+      { models: [{ ...model!, input: { ...model!.input, prompt: { maxCharacters: 3, required: true } } }] },
     ];
     for (const catalogue of catalogues) {
       const restarted = await startApi(db, { catalogue });

@@ -142,16 +142,3 @@ describe('GET /v1/generations', () => {
     expect([answer.status, problem.code, problem.errors?.[0]?.path]).toEqual([400, code, path]);
   });
 });
-
-describe('GET /v1/models', () => {
-  it('lists models with the JSON Schema of their input and their price', async () => {
-    const { data } = (await get(api.url, tenant, '/v1/models')).json() as { data: Record<string, unknown>[] };
-    expect(data.map(({ id }) => id)).toEqual(['infro-video', 'infro-video-polled']);
-    expect(data[0]).toMatchObject({
-      object: 'model',
-      price: { credits_per_second: 20 },
-      input_schema: { required: ['prompt'], additionalProperties: false },
-    });
-    expect(JSON.stringify(data)).not.toMatch(/"m-video"|providerModel|routes|timings/);
-  });
-});

@@ -5,9 +5,10 @@ import { createApp } from '../../src/api/app.ts';
 import { createLogger } from '../../src/log.ts';
 import { openApiDocument, problemsOf } from '../../src/api/openapi.ts';
 import { PROBLEMS } from '../../src/api/problems.ts';
+import { scopeOf } from '../../src/api/route.ts';
 import { ROUTES } from '../../src/api/routes/index.ts';
 import { SCOPES } from '../../src/domain/api-key.ts';
-import { DEFAULT_CATALOGUE } from '../../src/domain/catalogue.ts';
+import { DEFAULT_CATALOGUE } from '../../src/domain/default-catalogue.ts';
 import { startApi, stubDb, testKeyring, type TestApi } from './api.ts';
 import { send } from './client.ts';
 
@@ -30,6 +31,46 @@ function mountedRoutes(app: Express): string[] {
     const methods = new Set(route.stack.map((layer) => layer.method).filter((method) => METHODS.has(method)));
     return [...methods].map((method) => `${method} ${path}`);
   });
+}
+
+interface JsonSchema {
+  readonly $ref?: string;
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly items?: JsonSchema;
+  readonly anyOf?: readonly JsonSchema[];
+  readonly oneOf?: readonly JsonSchema[];
+}
+interface Parameter {
+  readonly name: string;
+  readonly description?: string;
+  readonly schema: JsonSchema;
+}
+interface Body {
+  readonly content?: Readonly<Record<string, { readonly schema: JsonSchema }>>;
+}
+interface Operation {
+  readonly requestBody?: Body;
+  readonly responses: Readonly<Record<string, Body>>;
+}
+
+/** A schema with a name of its own is described there. */
+function describes({ $ref, description, anyOf = [] }: JsonSchema): boolean {
+  return $ref !== undefined || description !== undefined || anyOf.some(describes);
+}
+
+/** Fields of a schema, and of those inside it, that say nothing of their meaning. */
+function undescribed(schema: JsonSchema, at: string): string[] {
+  const { properties = {}, items, anyOf = [], oneOf = [] } = schema;
+  return [
+    ...Object.entries(properties).flatMap(([name, field]) => [
+      ...(describes(field) ? [] : [`${at} ${name}`]),
+      ...undescribed(field, `${at} ${name}`),
+    ]),
+    ...[...(items === undefined ? [] : [items]), ...anyOf, ...oneOf].flatMap((inner) =>
+      undescribed(inner, at),
+    ),
+  ];
 }
 
 let api: TestApi;
@@ -60,9 +101,12 @@ describe('the API document', () => {
   it('API5 every operation says who may call it', () => {
     for (const { name, operation } of operations) {
       const route = ROUTES.find((candidate) => `${candidate.method} ${candidate.path}` === name)!;
-      expect([...SCOPES, 'none', 'callback']).toContain(route.auth);
-      expect(operation['security']).toBeInstanceOf(Array);
-      expect(name.includes(' /v1/')).toBe((operation['security'] as unknown[]).length === 1);
+      const kind = name.includes(' /admin/v1/') ? 'operator' : name.includes(' /v1/') ? 'tenant' : 'open';
+      const scope = scopeOf(route);
+      expect(operation['security']).toEqual(scope === null ? [] : [{ apiKey: [scope] }]);
+      expect([...SCOPES, null]).toContain(scope);
+      expect(scope === null).toBe(kind === 'open');
+      expect(scope === 'admin').toBe(kind === 'operator');
     }
   });
 
@@ -79,7 +123,8 @@ describe('the API document', () => {
     }
     const used = new Set(ROUTES.flatMap((route) => problemsOf(route)));
     const unused = Object.keys(PROBLEMS).filter((code) => !used.has(code as keyof typeof PROBLEMS));
-    expect(unused).toEqual(['method_not_allowed']);
+    // Of the server and of the router, before any route.
+    expect(unused).toEqual(['malformed_http', 'method_not_allowed']);
   });
 
   it('has unique operation ids and one body shape per model', () => {
@@ -90,6 +135,23 @@ describe('the API document', () => {
     expect(JSON.stringify(create)).toContain('"maxLength":2000');
   });
 
+  it('says what every field and parameter means', () => {
+    const missing: string[] = [];
+    for (const [name, schema] of Object.entries(document.components?.schemas ?? {})) {
+      missing.push(...undescribed(schema, name));
+    }
+    for (const { name, operation } of operations) {
+      for (const { name: parameter, description, schema } of (operation['parameters'] ?? []) as Parameter[]) {
+        if (description === undefined && !describes(schema)) missing.push(`${name} ${parameter}`);
+      }
+      const { requestBody, responses } = operation as unknown as Operation;
+      for (const { content = {} } of [requestBody ?? {}, ...Object.values(responses)]) {
+        for (const { schema } of Object.values(content)) missing.push(...undescribed(schema, name));
+      }
+    }
+    expect(missing).toEqual([]);
+  });
+
   it('is served, and as a page without scripts whose policy allows its own style only', async () => {
     const served = await send(api.url, { path: '/openapi.json' });
     expect(served.json()).toEqual(JSON.parse(JSON.stringify(document)));
@@ -98,7 +160,7 @@ describe('the API document', () => {
     const style = /<style>([\s\S]*?)<\/style>/.exec(page.text)![1]!;
     const hash = createHash('sha256').update(style).digest('base64');
     expect(page.headers['content-security-policy']).toMatch(`default-src 'none'; style-src 'sha256-${hash}'`);
-    expect(page.text).not.toMatch(/<script|javascript:|src=|https?:\/\//i);
+    expect(page.text).not.toMatch(/<script|javascript:|\bsrc=|href="[a-z]+:|@import|url\(/i);
     for (const { operation } of operations)
       expect(page.text).toContain(`id="${String(operation['operationId'])}"`);
     for (const code of Object.keys(PROBLEMS)) expect(page.text).toContain(`id="problem-${code}"`);

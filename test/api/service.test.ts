@@ -122,6 +122,20 @@ describe('LOG-1 one line a request', () => {
   });
 });
 
+/** Sends these bytes and nothing more; all that comes until the server closes the connection, or at most 1 s after the first answer. */
+function rawAnswer(url: string, bytes: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1', () => socket.write(bytes));
+    let received = '';
+    socket.on('data', (chunk) => {
+      received += chunk.toString();
+      setTimeout(() => socket.destroy(), 1_000).unref();
+    });
+    socket.on('close', () => resolve(received));
+    socket.on('error', reject);
+  });
+}
+
 describe('the server', () => {
   it('LIM-1 has limits on slow senders and on connections', async () => {
     const { createApiServer } = await import('../../src/api/server.ts');
@@ -135,21 +149,37 @@ describe('the server', () => {
     });
   });
 
+  it('LIM-1 four hundred slow senders are cut off with 408; others are served meanwhile', async () => {
+    const own = await startApi(stub.db);
+    own.server.headersTimeout = 1_000;
+    own.server.requestTimeout = 1_500;
+    const slowBody =
+      `POST /v1/generations HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${stub.apiKey}\r\nIdempotency-Key: k\r\n` +
+      'Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{';
+    const slow = Array.from({ length: 400 }, (_, i) =>
+      rawAnswer(own.url, i % 2 === 0 ? 'GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow:' : slowBody),
+    );
+    const normal = await Promise.all(
+      Array.from({ length: 20 }, () => send(own.url, { path: '/healthz' }).then(({ status }) => status)),
+    );
+    expect(normal).toEqual(Array<number>(20).fill(200));
+    for (const answer of await Promise.all(slow)) {
+      expect(answer).toMatch(
+        /^HTTP\/1\.1 408 Request Timeout\r\nContent-Type: application\/problem\+json\r\n/,
+      );
+      expect(answer).toContain('"code":"malformed_http"');
+    }
+    await own.close();
+  }, 30_000);
+
   it.each([
-    ['two lengths', 'Content-Length: 3\r\nContent-Length: 4\r\n\r\nabc'],
-    ['length and chunked', 'Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
-  ])('WHI-10 %s is 400', async (_name, rest) => {
-    const answer = await new Promise<string>((resolve, reject) => {
-      const socket = connect(Number(new URL(api.url).port), '127.0.0.1', () => {
-        socket.write(`POST /v1/generations HTTP/1.1\r\nHost: x\r\n${rest}`);
-      });
-      socket.once('data', (chunk) => {
-        resolve(chunk.toString());
-        socket.destroy();
-      });
-      socket.on('error', reject);
-    });
-    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    ['two lengths', 'Host: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc'],
+    ['length and chunked', 'Host: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+    ['a folded header', 'Host: x\r\nX-A: a\r\n b\r\n\r\n'],
+    ['a bare line feed', 'Host: x\nX-A: a\r\n\r\n'],
+    ['no Host', '\r\n'],
+  ])('LIM-1 WHI-10 %s is 400', async (_name, rest) => {
+    expect(await rawAnswer(api.url, `POST /v1/generations HTTP/1.1\r\n${rest}`)).toMatch(/^HTTP\/1\.1 400 /);
   });
 
   it('keeps a connection usable after a refused body', async () => {

@@ -64,6 +64,34 @@ export function get(
   return send(url, { path, headers: { Authorization: `Bearer ${tenant.key}`, ...headers } });
 }
 
+/** A JSON body to any path with this key; without an Idempotency-Key unless the headers have one. */
+export function sendJson(
+  url: string,
+  key: string,
+  { method = 'POST', path, body, headers = {} }: Omit<Sent, 'body'> & { readonly body: unknown },
+): Promise<Answer> {
+  return send(url, {
+    method,
+    path,
+    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+}
+
+/** An operator's key. */
+export async function newOperator(db: Db): Promise<{ readonly key: string; readonly actor: string }> {
+  const { id, text } = await createApiKey({ db }, { tenantId: null, scopes: ['admin'], label: 'test' });
+  return { key: text, actor: `key:${id}` };
+}
+
+/** The credits of an account, as the API tells them. */
+export async function readBalance(url: string, tenant: TestTenant, account = 'default') {
+  const { available, held, spent, granted } = (
+    await get(url, tenant, `/v1/accounts/${account}/credits`)
+  ).json();
+  return { available, held, spent, granted };
+}
+
 /** What a tenant has in the database: generations, open holds and the credits held. */
 export async function rowsOf(db: Db, tenantId: string) {
   const [generations, holds, account] = await Promise.all([

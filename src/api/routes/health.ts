@@ -14,7 +14,11 @@ export const healthRoute: OpenRoute = {
     responses: {
       '200': {
         description: 'Alive.',
-        content: { 'application/json': { schema: z.object({ status: z.literal('ok') }) } },
+        content: {
+          'application/json': {
+            schema: z.object({ status: z.literal('ok').meta({ description: 'Always `ok`.' }) }),
+          },
+        },
       },
     },
   }),
@@ -39,9 +43,13 @@ export const readinessRoute: OpenRoute = {
         content: {
           'application/json': {
             schema: z.object({
-              status: z.enum(['ready', 'degraded']),
-              checks: z.record(z.string(), z.enum(['ok', 'missing'])),
-              advice: z.array(z.string()),
+              status: z
+                .enum(['ready', 'degraded'])
+                .meta({ description: '`degraded` = something is missing.' }),
+              checks: z
+                .record(z.string(), z.enum(['ok', 'missing']))
+                .meta({ description: 'What was checked.' }),
+              advice: z.array(z.string()).meta({ description: 'What to do about what is missing.' }),
             }),
           },
         },

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { countCallbackFailure } from '../../../metrics/callback-metrics.ts';
+import { OTHER_PROVIDER, type CallbackFailure } from '../../../metrics/labels.ts';
 import { receiveCallback } from '../../../services/receive-callback.ts';
 import { readBody } from '../../body.ts';
 import { Problem, type ProblemCode } from '../../problems.ts';
@@ -18,6 +20,7 @@ const PROBLEM_CODES: readonly ProblemCode[] = [
   'body_too_large',
   'unsupported_content_encoding',
   'callbacks_not_configured',
+  'callback_keys_unavailable',
   'database_unavailable',
 ];
 
@@ -40,10 +43,21 @@ function describe(operationId: string, path: Record<string, z.ZodType>): Operati
   };
 }
 
+const BODY_FAILURES: Readonly<Partial<Record<ProblemCode, CallbackFailure>>> = {
+  body_too_large: 'body_too_large',
+  unsupported_content_encoding: 'encoded_body',
+  incomplete_body: 'incomplete_body',
+};
+
 async function receive(ctx: ApiContext, call: Call, token: string | null): Promise<Reply> {
-  const rawBody = await readBody(call.request, MAX_CALLBACK_BYTES);
+  const provider = call.params['provider']!;
+  const rawBody = await readBody(call.request, MAX_CALLBACK_BYTES).catch((error: unknown) => {
+    const reason = error instanceof Problem ? BODY_FAILURES[error.code] : undefined;
+    countCallbackFailure(ctx.providers.has(provider) ? provider : OTHER_PROVIDER, reason ?? 'defect');
+    throw error;
+  });
   const received = await receiveCallback(ctx, {
-    provider: call.params['provider']!,
+    provider,
     token,
     headers: singleHeaders(call),
     rawBody,
@@ -64,13 +78,17 @@ async function receive(ctx: ApiContext, call: Call, token: string | null): Promi
       );
     case 'unknown_provider':
       throw new Problem('not_found', 'Check the path; /docs lists every route.');
+    case 'unavailable':
+      throw new Problem(
+        'callback_keys_unavailable',
+        'The keys that prove this callback could not be fetched now: send it again.',
+        { headers: { 'Retry-After': '10' } },
+      );
     case 'not_configured':
       throw new Problem(
         'callbacks_not_configured',
         'The operator has to set this provider’s webhook secret.',
-        {
-          headers: { 'Retry-After': '60' },
-        },
+        { headers: { 'Retry-After': '60' } },
       );
   }
 }

@@ -1,17 +1,17 @@
 import { z } from 'zod';
-import { accountSchema } from '../../../domain/generation-request.ts';
 import { readCredits } from '../../../services/read-credits.ts';
-import { Problem } from '../../problems.ts';
 import { json, type ApiContext, type Operation, type Reply, type TenantRoute } from '../../route.ts';
+import { accountNotFound, accountParams, DEFAULT_ACCOUNT, isAccountName } from './parts.ts';
 
 const amount = z.int().min(0);
 const creditsSchema = z
   .object({
-    object: z.literal('credits'),
-    account: z.string(),
+    object: z.literal('credits').meta({ description: 'Always `credits`.' }),
+    account: z.string().meta({ description: 'Name of the account.' }),
     available: amount.meta({ description: 'Free to spend: granted, less spent, less held.' }),
     held: amount.meta({ description: 'Set aside for generations that run.' }),
     spent: amount.meta({ description: 'Captured for generations that succeeded, less refunds.' }),
+    granted: amount.meta({ description: 'Granted in all; always available + held + spent.' }),
   })
   .meta({ id: 'Credits' });
 
@@ -28,14 +28,10 @@ function describe(operationId: string, summary: string): Operation {
 }
 
 async function balance(ctx: ApiContext, tenantId: string, account: string): Promise<Reply> {
-  const credits = accountSchema.safeParse(account).success
-    ? await readCredits(ctx, { tenantId, account })
-    : null;
-  if (credits === null) {
-    throw new Problem('account_not_found', 'Check the name; an account begins with its first grant.');
-  }
-  const { available, held, spent } = credits;
-  return json(200, { object: 'credits', account, available, held, spent });
+  const credits = isAccountName(account) ? await readCredits(ctx, { tenantId, account }) : null;
+  if (credits === null) throw accountNotFound();
+  const { available, held, spent, granted } = credits;
+  return json(200, { object: 'credits', account, available, held, spent, granted });
 }
 
 export const getCreditsRoute: TenantRoute = {
@@ -44,7 +40,7 @@ export const getCreditsRoute: TenantRoute = {
   auth: 'generations',
   problems: ['account_not_found'],
   describe: () => describe('getCredits', 'Read the balance of the default account'),
-  handle: (ctx) => (call) => balance(ctx, call.tenantId, 'default'),
+  handle: (ctx) => (call) => balance(ctx, call.tenantId, DEFAULT_ACCOUNT),
 };
 
 export const getAccountCreditsRoute: TenantRoute = {
@@ -54,7 +50,7 @@ export const getAccountCreditsRoute: TenantRoute = {
   problems: ['account_not_found', 'malformed_url'],
   describe: () => ({
     ...describe('getAccountCredits', 'Read the balance of an account'),
-    requestParams: { path: z.object({ account: accountSchema }) },
+    requestParams: { path: accountParams },
   }),
   handle: (ctx) => (call) => balance(ctx, call.tenantId, call.params['account']!),
 };

@@ -1,6 +1,7 @@
 import { generationPath, generationSchema } from '../../../domain/generation-view.ts';
 import { cancelGeneration } from '../../../services/cancel-generation.ts';
 import { LOCATION, RETRY_AFTER } from '../../headers.ts';
+import { limitProblem } from '../../limits.ts';
 import { Problem } from '../../problems.ts';
 import { json, type Operation, type TenantRoute } from '../../route.ts';
 import { generationNotFound, generationParams, retryAfter } from './parts.ts';
@@ -39,6 +40,8 @@ const handle: TenantRoute['handle'] = (ctx) => async (call) => {
       throw new Problem('already_terminal', 'Nothing to cancel: read the generation for its final state.');
     case 'not_found':
       throw generationNotFound();
+    case 'limit_reached':
+      throw limitProblem(cancel);
   }
 };
 
@@ -46,7 +49,7 @@ export const cancelGenerationRoute: TenantRoute = {
   method: 'post',
   path: '/v1/generations/{id}/cancel',
   auth: 'generations',
-  problems: ['generation_not_found', 'already_terminal', 'malformed_url'],
+  problems: ['generation_not_found', 'already_terminal', 'daily_cancels_reached', 'malformed_url'],
   describe: () => describe('cancelGeneration', 'Cancel a generation'),
   handle,
 };

@@ -3,9 +3,11 @@ import { generationPath, generationSchema } from '../../../domain/generation-vie
 import { createGeneration, type CreateGenerationOutcome } from '../../../services/create-generation.ts';
 import { idempotencyKey, idempotencyKeyHeader } from '../../idempotency.ts';
 import { LOCATION, REPLAYED, RETRY_AFTER } from '../../headers.ts';
+import { limitProblem } from '../../limits.ts';
 import { Problem } from '../../problems.ts';
 import type { ApiContext, Reply, TenantRoute } from '../../route.ts';
 import { JSON_PROBLEMS, readJsonObject } from '../../strict-json.ts';
+import { requestProblem } from './request-problems.ts';
 
 /** Seconds after which a first look may be worth it. */
 const FIRST_LOOK_SECONDS = 2;
@@ -25,13 +27,15 @@ export const createGenerationRoute: TenantRoute = {
     'idempotency_key_in_progress',
     'price_changed',
     'idempotency_key_reuse',
+    'too_many_generations',
+    'daily_credits_reached',
   ],
   describe: (catalogue) => ({
     operationId: 'createGeneration',
     summary: 'Create a generation',
     description:
       'Holds its price in credits and takes the job; the work goes on in the background. Poll `poll_url` for its state. ' +
-      'A refused call (400, 402, 409 `price_changed`) leaves the Idempotency-Key free.',
+      'A refused call (400, 402, 409 `price_changed`, 429) leaves the Idempotency-Key free.',
     tags: ['Generations'],
     requestParams: { header: idempotencyKeyHeader },
     requestBody: {
@@ -77,13 +81,11 @@ function replyTo(outcome: CreateGenerationOutcome): Reply {
         body: outcome.responseBody,
       };
     case 'invalid':
-      throw new Problem('invalid_request', 'Correct the fields listed in "errors".', {
-        errors: outcome.errors,
-      });
     case 'unknown_model':
-      throw new Problem('unknown_model', 'Use the id of a model that GET /v1/models lists.', {
-        errors: [{ path: '/model', message: 'Not the id of a model.' }],
-      });
+    case 'price_changed':
+      throw requestProblem(outcome);
+    case 'limit_reached':
+      throw limitProblem(outcome);
     case 'unknown_account':
       throw new Problem('unknown_account', 'Grant credits to this account first; a grant creates it.', {
         errors: [{ path: '/account', message: 'No account of this name.' }],
@@ -94,14 +96,6 @@ function replyTo(outcome: CreateGenerationOutcome): Reply {
         'Grant credits to the account, then send the same request again.',
         {
           extensions: { available: outcome.available, required: outcome.required },
-        },
-      );
-    case 'price_changed':
-      throw new Problem(
-        'price_changed',
-        'Raise max_credits to the price, or leave it out. Nothing was held.',
-        {
-          extensions: { price: outcome.price, max_credits: outcome.maxCredits },
         },
       );
     case 'key_reuse':

@@ -27,7 +27,7 @@ export const getGenerationRoute: TenantRoute = {
         Prefer: z
           .string()
           .optional()
-          .meta({ description: '`wait=N`, N from 1 to 60 seconds.', example: 'wait=20' }),
+          .meta({ description: '`wait=N`, N from 1 to 60 seconds.', example: 'wait=30' }),
       }),
     },
     responses: {

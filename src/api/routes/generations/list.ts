@@ -2,13 +2,11 @@ import { z } from 'zod';
 import { accountSchema } from '../../../domain/generation-request.ts';
 import { STATES } from '../../../domain/generation.ts';
 import { generationSchema } from '../../../domain/generation-view.ts';
-import { decodeCursor } from '../../../domain/http/cursor.ts';
+import { GENERATION_ID } from '../../../domain/ids.ts';
 import { listGenerations } from '../../../services/list-generations.ts';
-import { Problem } from '../../problems.ts';
+import { pageOf, pageQuery, pageSchema } from '../../paging.ts';
 import { json, type TenantRoute } from '../../route.ts';
 import { parseQuery } from '../../validation.ts';
-
-const DEFAULT_LIMIT = 20;
 
 function isStorableTime(text: string): boolean {
   const ms = Date.parse(text);
@@ -17,7 +15,7 @@ function isStorableTime(text: string): boolean {
 
 const querySchema = z.strictObject({
   account: accountSchema.optional(),
-  state: z.enum(STATES).optional(),
+  state: z.enum(STATES).optional().meta({ description: 'Only those in this state.' }),
   model: z
     .string()
     .regex(/^[a-z0-9][a-z0-9.-]{0,63}$/, 'Use the id of a model.')
@@ -28,21 +26,7 @@ const querySchema = z.strictObject({
     .refine(isStorableTime, 'Use a time between 1970 and 9999.')
     .optional()
     .meta({ description: 'Only those created after this time.', example: '2026-11-29T12:00:00Z' }),
-  limit: z
-    .string()
-    .regex(/^([1-9]\d?|100)$/, 'Use a whole number from 1 to 100.')
-    .optional()
-    .meta({
-      description: 'How many at most.',
-      override: { type: 'integer', minimum: 1, maximum: 100, default: DEFAULT_LIMIT, pattern: undefined },
-    }),
-  after: z.string().max(200).optional().meta({ description: '`next_cursor` of the page before.' }),
-});
-
-const pageSchema = z.object({
-  data: z.array(generationSchema),
-  has_more: z.boolean(),
-  next_cursor: z.string().nullable(),
+  ...pageQuery,
 });
 
 export const listGenerationsRoute: TenantRoute = {
@@ -57,7 +41,10 @@ export const listGenerationsRoute: TenantRoute = {
     tags: ['Generations'],
     requestParams: { query: querySchema },
     responses: {
-      '200': { description: 'One page.', content: { 'application/json': { schema: pageSchema } } },
+      '200': {
+        description: 'One page.',
+        content: { 'application/json': { schema: pageSchema(generationSchema) } },
+      },
     },
   }),
   handle: (ctx) => async (call) => {
@@ -68,20 +55,8 @@ export const listGenerationsRoute: TenantRoute = {
       state: query.state,
       model: query.model,
       createdAfter: query.created_after === undefined ? undefined : new Date(query.created_after),
-      after: query.after === undefined ? undefined : readCursor(query.after),
-      limit: query.limit === undefined ? DEFAULT_LIMIT : Number(query.limit),
+      ...pageOf(query, GENERATION_ID),
     });
     return json(200, page);
   },
 };
-
-function readCursor(text: string) {
-  const position = decodeCursor(text);
-  if (position === null) {
-    throw new Problem(
-      'invalid_cursor',
-      'Use next_cursor of the page before as it is, or begin without "after".',
-    );
-  }
-  return position;
-}

@@ -1,53 +1,110 @@
 import { z } from 'zod';
-import type { Model } from '../../../domain/catalogue.ts';
-import { inputSchema } from '../../../domain/generation-request.ts';
+import type { Catalogue, Model } from '../../../domain/catalogue.ts';
+import { METHODS } from '../../../domain/input-fields.ts';
+import { inputSchema } from '../../../domain/input-schema.ts';
 import { json, type TenantRoute } from '../../route.ts';
+import { invalidQuery, parseQuery } from '../../validation.ts';
+import { priceSchema } from './price.ts';
 
+const seconds = z.int().positive();
 const modelSchema = z
   .object({
-    id: z.string(),
-    object: z.literal('model'),
-    title: z.string(),
-    method: z.string(),
-    input_schema: z.record(z.string(), z.unknown()).meta({ description: 'JSON Schema of `input`.' }),
-    price: z.object({ credits_per_second: z.int().positive() }),
-    expected_duration_seconds: z.int().positive(),
-    deadline_seconds: z.object({ default: z.int().positive(), max: z.int().positive() }),
+    id: z.string().meta({ description: 'What a generation names as `model`.', example: 'infro-video' }),
+    object: z.literal('model').meta({ description: 'Always `model`.' }),
+    title: z.string().meta({ description: 'For people.' }),
+    method: z.enum(METHODS).meta({ description: 'What it makes of what.' }),
+    providers: z.array(z.string()).meta({
+      description: 'Who may run it, in the order in which they are tried; a generation may name one.',
+    }),
+    input_schema: z
+      .record(z.string(), z.unknown())
+      .meta({ description: 'JSON Schema of `input`. A field with a default may be left out.' }),
+    price: priceSchema,
+    outputs: z
+      .object({
+        max_count: z.int().min(1).meta({ description: 'The most that one generation may ask for.' }),
+        media_types: z
+          .array(z.string())
+          .meta({ description: 'What an output can be.', example: ['video/mp4'] }),
+      })
+      .meta({ description: 'What it delivers.' }),
+    expected_duration_seconds: seconds.meta({ description: 'How long it usually takes.' }),
+    deadline_seconds: z
+      .object({
+        default: seconds.meta({ description: 'When the generation names none.' }),
+        max: seconds.meta({ description: 'The longest that it may name.' }),
+      })
+      .meta({ description: 'Seconds after which an unfinished generation expires.' }),
   })
   .meta({ id: 'Model' });
 
+const querySchema = z.strictObject({
+  provider: z
+    .string()
+    .max(32)
+    .optional()
+    .meta({ description: 'Only models that this provider may run.', example: 'infro' }),
+});
+
+function providersOf({ routes }: Model): string[] {
+  return [...new Set(routes.map(({ provider }) => provider))];
+}
+
 function viewModel(model: Model): z.infer<typeof modelSchema> {
+  const { default: preset, max } = model.deadlineSeconds;
   return {
     id: model.id,
     object: 'model',
     title: model.title,
     method: model.method,
+    providers: providersOf(model),
     input_schema: z.toJSONSchema(inputSchema(model), { io: 'input' }),
-    price: { credits_per_second: model.price.creditsPerSecond },
+    price: model.price,
+    outputs: { max_count: model.input.count?.max ?? 1, media_types: model.outputs.mediaTypes },
     expected_duration_seconds: model.expectedDurationSeconds,
-    deadline_seconds: model.deadlineSeconds,
+    deadline_seconds: { default: preset, max },
   };
+}
+
+/** The names that the parameter takes, for the message. */
+function providerNames({ models }: Catalogue): string {
+  return [...new Set(models.flatMap(providersOf))].join(', ');
 }
 
 export const listModelsRoute: TenantRoute = {
   method: 'get',
   path: '/v1/models',
   auth: 'generations',
-  problems: [],
+  problems: ['invalid_query'],
   describe: () => ({
     operationId: 'listModels',
     summary: 'List models',
-    description: 'Every model with the schema of its input and its price.',
+    description:
+      'Every model with the schema of its input and its price as a rule that you can compute with.',
     tags: ['Models'],
+    requestParams: { query: querySchema },
     responses: {
       '200': {
-        description: 'All models.',
-        content: { 'application/json': { schema: z.object({ data: z.array(modelSchema) }) } },
+        description: 'All models, in the order of the catalogue.',
+        content: {
+          'application/json': {
+            schema: z.object({ data: z.array(modelSchema).meta({ description: 'The models.' }) }),
+          },
+        },
       },
     },
   }),
   handle: (ctx) => {
-    const data = ctx.catalogue.models.map(viewModel);
-    return async () => json(200, { data });
+    const all = ctx.catalogue.models.map(viewModel);
+    const names = providerNames(ctx.catalogue);
+    return async (call) => {
+      const { provider } = parseQuery(querySchema, call.query);
+      if (provider === undefined) return json(200, { data: all });
+      const data = all.filter(({ providers }) => providers.includes(provider));
+      if (data.length === 0) {
+        throw invalidQuery([{ path: '/provider', message: `No model has it; use one of ${names}.` }]);
+      }
+      return json(200, { data });
+    };
   },
 };
