@@ -37,8 +37,8 @@ export function show(value: unknown, json: boolean, text: () => string): void {
   process.stdout.write(json ? `${JSON.stringify(value)}\n` : `${text()}\n`);
 }
 
-/** Columns padded to their widest cell. */
-export function table(rows: readonly (readonly string[])[]): string {
+/** Columns padded to their widest cell; those named by their place in `right` end flush, as figures do. */
+export function table(rows: readonly (readonly string[])[], right: readonly number[] = []): string {
   const widths = rows.reduce<number[]>(
     (max, row) => row.map((cell, i) => Math.max(max[i] ?? 0, cell.length)),
     [],
@@ -46,7 +46,10 @@ export function table(rows: readonly (readonly string[])[]): string {
   return rows
     .map((row) =>
       row
-        .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+        .map((cell, i) => {
+          const width = widths[i] ?? 0;
+          return right.includes(i) ? cell.padStart(width) : cell.padEnd(width);
+        })
         .join('  ')
         .trimEnd(),
     )

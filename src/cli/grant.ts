@@ -1,19 +1,14 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { grantCredits } from '../services/grant-credits.ts';
 import { show, withContext } from './context.ts';
+import { accountName, actorOption, credits, grantReference, sentence } from './options.ts';
 
 interface GrantOptions {
   readonly account: string;
   readonly reference: string;
   readonly reason: string;
+  readonly actor: string;
   readonly json?: boolean;
-}
-
-function credits(text: string): number {
-  if (!/^[1-9]\d{0,15}$/.test(text) || !Number.isSafeInteger(Number(text))) {
-    throw new InvalidArgumentError('Write a whole number of credits, from 1 to 9007199254740991.');
-  }
-  return Number(text);
 }
 
 /** `darkroom grant`: credits into an account, once per reference. */
@@ -22,9 +17,14 @@ export function grantCommand(): Command {
     .description('give credits to an account of a tenant')
     .argument('<tenant>', 'ten_…')
     .argument('<credits>', 'whole credits', credits)
-    .requiredOption('--reference <key>', 'your own id of this purchase or gift; the same one is granted once')
-    .option('--account <name>', 'made on first use', 'default')
-    .option('--reason <text>', 'for the ledger', 'granted by an operator')
+    .requiredOption(
+      '--reference <key>',
+      'your own id of this purchase or gift; the same one is granted once',
+      grantReference,
+    )
+    .option('--account <name>', 'made on first use', accountName, 'default')
+    .option('--reason <text>', 'for the ledger', sentence, 'granted by an operator')
+    .addOption(actorOption())
     .option('--json', 'one JSON object instead of text')
     .action(async (tenantId: string, amount: number, options: GrantOptions, command: Command) => {
       const granted = await withContext((ctx) =>
@@ -34,7 +34,7 @@ export function grantCommand(): Command {
           credits: amount,
           businessKey: options.reference,
           reason: options.reason,
-          actor: 'cli',
+          actor: options.actor,
         }),
       );
       const refusals: Partial<Record<typeof granted.outcome, string>> = {
