@@ -48,6 +48,15 @@ export function createFilesystemStorage(root: string, openFile: OpenFile = open)
       }
       return handle.createReadStream(range ?? {});
     },
+    async *list(before) {
+      for (const folder of await namesIn(base)) {
+        if (folder === TEMPORARY) continue;
+        for (const file of await namesIn(join(base, folder))) {
+          const facts = await stat(join(base, folder, file)).catch(() => null);
+          if (facts?.isFile() === true && facts.mtime < before) yield `${folder}/${file}`;
+        }
+      }
+    },
     async remove(path) {
       const target = locate(path);
       await rm(target, { force: true });
@@ -99,6 +108,11 @@ async function openStored(target: string): Promise<Awaited<ReturnType<typeof ope
 
 function isRange({ start, end }: { readonly start: number; readonly end: number }): boolean {
   return Number.isSafeInteger(start) && Number.isSafeInteger(end) && start >= 0 && start <= end;
+}
+
+/** Empty for what is no folder, or is gone. */
+async function namesIn(folder: string): Promise<string[]> {
+  return readdir(folder).catch(() => []);
 }
 
 /** Temporary files that a killed process left behind; no attempt lives for a day. */

@@ -18,6 +18,8 @@ export interface Storage {
     path: string,
     range?: { readonly start: number; readonly end: number },
   ): Promise<AsyncIterable<Uint8Array>>;
+  /** Paths of stored files that were last changed before this time, in any order. */
+  list(before: Date): AsyncIterable<string>;
   /** Idempotent. */
   remove(path: string): Promise<void>;
   /** Readiness: writes and removes a probe; throws with a message that says what to do. */

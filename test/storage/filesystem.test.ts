@@ -109,6 +109,25 @@ describe('filesystem storage', () => {
     expect(await storage.stat(PATH)).toMatchObject({ bytes: 0 });
   });
 
+  it('lists the stored files that are older than a time, and nothing that is not stored', async () => {
+    const root = await makeRoot();
+    const storage = createFilesystemStorage(root);
+    const list = async (before: Date) => {
+      const paths: string[] = [];
+      for await (const path of storage.list(before)) paths.push(path);
+      return paths.sort();
+    };
+    expect(await list(new Date())).toEqual([]);
+    await store(storage, PATH, randomBytes(10));
+    await store(storage, `${GENERATION}/1-1`, randomBytes(10));
+    const pending = await storage.create(`${GENERATION}/2-1`);
+    const old = new Date(Date.now() - 86_400_000);
+    await utimes(join(root, GENERATION, '1-1'), old, old);
+    expect(await list(new Date(Date.now() - 3_600_000))).toEqual([`${GENERATION}/1-1`]);
+    expect(await list(new Date(Date.now() + 60_000))).toEqual([PATH, `${GENERATION}/1-1`]);
+    await pending.discard();
+  });
+
   it('remove is idempotent and keeps the other outputs', async () => {
     const root = await makeRoot();
     const storage = createFilesystemStorage(root);
