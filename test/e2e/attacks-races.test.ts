@@ -124,6 +124,7 @@ describe('the fence around a replay', () => {
       minimumRunwayMs: 1_000,
       replay: true,
       // One second before the provider forgets the key, with 40 s in which the bytes may leave.
+      estimatedCost: null,
       replayWindowMs: sentMs + 1_000,
     });
     expect(claim.outcome).toBe('unknown');

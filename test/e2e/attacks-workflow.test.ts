@@ -7,7 +7,7 @@ import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/wo
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { Activities } from '../../src/activities/index.ts';
 import { temporaryFolder } from '../../src/dev/keeper.ts';
-import { timingsSchema } from '../../src/domain/catalogue.ts';
+import { timingsSchema } from '../../src/domain/timings.ts';
 import { newId } from '../../src/domain/ids.ts';
 import type { RunView } from '../../src/domain/step.ts';
 import { COLLECT_QUEUE, GENERATE_MEDIA, MAIN_QUEUE, submitQueue } from '../../src/workflows/messages.ts';

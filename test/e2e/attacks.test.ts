@@ -25,7 +25,7 @@ const catalogue = catalogueSchema.parse({
     {
       ...first,
       id: 'nobody-there',
-      routes: [{ provider: 'closed-down', providerModel: 'm' }],
+      routes: [{ provider: 'runway', providerModel: 'gen4.5' }],
       deadlineSeconds: { default: 4, max: 60 },
     },
   ],
@@ -33,7 +33,7 @@ const catalogue = catalogueSchema.parse({
 
 let room: Darkroom;
 beforeAll(async () => {
-  room = await startDarkroom({ catalogue });
+  room = await startDarkroom({ catalogue, unknownToWorker: 'runway' });
 });
 afterAll(() => room?.stop());
 
@@ -150,7 +150,7 @@ describe('cancel', () => {
     await until(room, asked.id, ({ stage }) => stage === 'queued');
     await room.db.prisma.generation.update({
       where: { id: asked.id },
-      data: { input: { duration_seconds: 'x' } },
+      data: { input: { nonsense: 1 } },
     });
     await until(room, asked.id, ({ stage }) => stage === 'needs_operator');
     await room.temporal.kill();

@@ -1,13 +1,25 @@
 import { catalogueSchema } from '../../src/domain/catalogue.ts';
 import type { Catalogue } from '../../src/domain/catalogue.ts';
 
-const model = (id: string, callbacks: boolean, timings: Record<string, number>, deadlineSeconds = 60) => ({
+const infro = (callbacks = true) => ({ provider: 'infro', providerModel: 'm-video', callbacks });
+const aigenway = {
+  provider: 'aigenway',
+  providerModel: 'kling-v2-master',
+  params: { provider: 'kling' },
+};
+
+const model = (
+  id: string,
+  routes: readonly object[],
+  timings: Record<string, number>,
+  deadlineSeconds = 60,
+) => ({
   id,
   title: id,
   method: 'text-to-video',
-  routes: [{ provider: 'infro', providerModel: 'm-video', callbacks }],
-  limits: { durationSeconds: { min: 1, max: 15, default: 5 } },
-  price: { creditsPerSecond: 20 },
+  routes: routes.map((route) => ({ cost: { per: 'second', amount: '0.05', unit: 'USD' }, ...route })),
+  input: { prompt: {}, duration_seconds: { min: 1, max: 15, default: 5 } },
+  price: { per: 'second', rates: [{ millicredits: 20_000 }] },
   expectedDurationSeconds: 1,
   deadlineSeconds: { default: deadlineSeconds, max: 3_600 },
   timings: {
@@ -33,11 +45,12 @@ const model = (id: string, callbacks: boolean, timings: Record<string, number>, 
 /** The shape of the default catalogue with times that a test can wait for. Times are configuration, never skipped. */
 export const fastCatalogue: Catalogue = catalogueSchema.parse({
   models: [
-    model('by-callback', true, {}),
-    model('by-poll', false, {}),
-    model('early-look', true, { firstPollMs: 1_500 }),
-    model('short-deadline', true, {}, 4),
-    model('short-store', true, { storeForMs: 2_500 }),
-    model('slow-lease', true, { submitHttpTimeoutMs: 6_000, submitLeaseMs: 8_000 }),
+    model('by-callback', [infro()], {}),
+    model('by-poll', [infro(false)], {}),
+    model('early-look', [infro()], { firstPollMs: 1_500 }),
+    model('short-deadline', [infro()], {}, 4),
+    model('short-store', [infro()], { storeForMs: 2_500 }),
+    model('slow-lease', [infro()], { submitHttpTimeoutMs: 6_000, submitLeaseMs: 8_000 }),
+    model('two-providers', [infro(), aigenway], {}),
   ],
 });

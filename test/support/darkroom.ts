@@ -8,6 +8,12 @@ import type { Child } from '../../src/dev/child.ts';
 import { startChild, waitUntil } from '../../src/dev/child.ts';
 import { temporaryFolder } from '../../src/dev/keeper.ts';
 import { freePorts } from '../../src/dev/ports.ts';
+import {
+  printedUrls,
+  providerEnvironment,
+  SIMULATED,
+  simulatorEnvironment,
+} from '../../src/dev/simulated-providers.ts';
 import { openDb } from '../../src/db/index.ts';
 import type { Db } from '../../src/db/index.ts';
 import type { Catalogue } from '../../src/domain/catalogue.ts';
@@ -23,16 +29,27 @@ import type { OwnTemporal } from './own-temporal.ts';
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 120_000 });
 
 export const GRANTED = 100_000;
-const API_KEY = 'sim-key';
-const SECRET = 'whsec_e2e';
+/** Each provider has a key and a secret of its own, so that one sent to another is refused. */
+const SIMULATOR_SECRETS = Object.fromEntries(
+  SIMULATED.map((name) => [
+    name,
+    {
+      apiKey: name === 'infro' ? 'sim-key' : `sim-key-${name}`,
+      webhookSecret: `whsec_${Buffer.from(`e2e secret of ${name}`).toString('base64')}`,
+    },
+  ]),
+);
 
-/** A whole Darkroom of real processes for one test file: own database, own Temporal, own simulator. */
+/** A whole Darkroom of real processes for one test file: own database, own Temporal, own simulators. */
 export interface Darkroom {
   readonly apiUrl: string;
   readonly db: Db;
   readonly key: string;
   readonly tenantId: string;
+  /** INFRO's simulator. */
   readonly sim: Control;
+  /** All simulators, by the provider's name. */
+  readonly sims: Readonly<Record<string, Control>>;
   readonly temporal: OwnTemporal;
   readonly client: Client;
   readonly outputs: string;
@@ -49,6 +66,8 @@ export interface DarkroomOptions {
   readonly catalogue?: Catalogue;
   /** false = the test starts (or crashes) its own worker. */
   readonly worker?: boolean;
+  /** A provider that the API knows and no worker. */
+  readonly unknownToWorker?: string;
 }
 
 export async function startDarkroom(options: DarkroomOptions = {}): Promise<Darkroom> {
@@ -59,7 +78,7 @@ export async function startDarkroom(options: DarkroomOptions = {}): Promise<Dark
   const [database, temporal, simulator] = await Promise.all([
     createTestDatabase(),
     startOwnTemporal(join(folder.path, 'temporal')),
-    startSimulator(logs),
+    startSimulators(logs),
   ]);
   const catalogueFile = join(folder.path, 'catalogue.json');
   const { writeFile } = await import('node:fs/promises');
@@ -72,10 +91,7 @@ export async function startDarkroom(options: DarkroomOptions = {}): Promise<Dark
     PUBLIC_URL: apiUrl,
     DATABASE_URL: database.url,
     TEMPORAL_ADDRESS: temporal.address,
-    PROVIDER_INFRO_BASE_URL: simulator.url,
-    PROVIDER_INFRO_API_KEY: API_KEY,
-    PROVIDER_INFRO_WEBHOOK_SECRET: SECRET,
-    NET_ALLOW: new URL(simulator.url).host,
+    ...providerEnvironment(simulator.urls, SIMULATOR_SECRETS),
     STORAGE_URL: `file:${outputs}`,
     KEYRING: `test:${Buffer.alloc(32, 7).toString('base64')}`,
     CATALOGUE_FILE: catalogueFile,
@@ -98,9 +114,19 @@ export async function startDarkroom(options: DarkroomOptions = {}): Promise<Dark
       actor: 'test',
     },
   );
+  const sims = Object.fromEntries(
+    Object.entries(simulator.urls).map(([name, url]) => [name, new Control(url)]),
+  );
   const connection = Connection.lazy({ address: temporal.address });
   const client = new Client({ connection });
   const children = new Set<Child>([simulator.child]);
+
+  /** Without the provider that no worker shall know. */
+  function environmentOf(name: 'api' | 'worker'): NodeJS.ProcessEnv {
+    const prefix = `PROVIDER_${options.unknownToWorker?.toUpperCase() ?? ' '}_`;
+    if (name === 'api') return env;
+    return Object.fromEntries(Object.entries(env).filter(([variable]) => !variable.startsWith(prefix)));
+  }
 
   async function start(name: 'api' | 'worker', crashAt: string | undefined, ready: RegExp): Promise<Child> {
     const logFile = join(logs, `${name}-${randomUUID()}.log`);
@@ -110,7 +136,7 @@ export async function startDarkroom(options: DarkroomOptions = {}): Promise<Dark
       command: process.execPath,
       args: ['--import', 'tsx', ...(crashAt === undefined ? [] : ['--import', crash]), `src/${name}/main.ts`],
       env: {
-        ...env,
+        ...environmentOf(name),
         ...(crashAt === undefined ? {} : { CRASH_AT: crashAt, CRASH_MARKER: `${logFile}.crashed` }),
       },
       logFile,
@@ -135,7 +161,8 @@ export async function startDarkroom(options: DarkroomOptions = {}): Promise<Dark
     db,
     key,
     tenantId: tenant.id,
-    sim: new Control(simulator.url),
+    sim: sims['infro']!,
+    sims,
     temporal,
     client,
     outputs,
@@ -153,34 +180,33 @@ export async function startDarkroom(options: DarkroomOptions = {}): Promise<Dark
   };
 }
 
-async function startSimulator(logs: string): Promise<{ url: string; child: Child }> {
+async function startSimulators(
+  logs: string,
+): Promise<{ urls: Readonly<Record<string, string>>; child: Child }> {
   let output = '';
   const child = await startChild({
-    name: 'simulator',
+    name: 'simulators',
     command: process.execPath,
     args: [
       '--import',
       'tsx',
       'src/simulators/main.ts',
-      '--api-key',
-      API_KEY,
-      '--webhook-secret',
-      SECRET,
       '--render-ms',
       '700',
+      ...SIMULATED.flatMap((name) => ['--only', name]),
     ],
-    env: process.env,
-    logFile: join(logs, 'simulator.log'),
+    env: { ...process.env, ...simulatorEnvironment(SIMULATOR_SECRETS) },
+    logFile: join(logs, 'simulators.log'),
     onStdout: (text) => {
       output += text;
     },
   });
-  const ready = await waitUntil(async () => output.includes('\n'), {
+  const ready = await waitUntil(async () => Object.keys(printedUrls(output)).length === SIMULATED.length, {
     timeoutMs: 30_000,
     stopped: () => !child.isRunning(),
   });
-  if (!ready) throw new Error(`the simulator did not start: ${await logOf(child.logFile)}`);
-  return { url: (JSON.parse(output) as { url: string }).url, child };
+  if (!ready) throw new Error(`the simulators did not start: ${await logOf(child.logFile)}`);
+  return { urls: printedUrls(output), child };
 }
 
 async function logOf(file: string): Promise<string> {

@@ -77,6 +77,14 @@ export interface Facts {
   readonly state: string;
   /** Provider jobs whose prompt this was. */
   readonly jobs: number;
+  /** Whose simulator had it; INFRO's unless told. */
+  readonly provider?: string;
+  /** Credits held; 40 unless told. */
+  readonly price?: number;
+  /** Of a success: credits charged, all that were held unless told. */
+  readonly captured?: number;
+  /** Of a success: the states of its outputs, one that is stored unless told. */
+  readonly outputs?: readonly string[];
 }
 
 /**
@@ -88,44 +96,67 @@ export async function expectPromise(
   { id, prompt }: Asked,
   facts: Facts,
 ): Promise<GenerationView> {
+  const { provider = 'infro', price = 40 } = facts;
   const generation = await get(room, id);
   expect(generation.state).toBe(facts.state);
-  const journal = await room.sim.journal(prompt);
+  const journal = await room.sims[provider]!.journal(prompt);
   expect(journal.jobs.length).toBe(facts.jobs);
-  const price = 40;
   const succeeded = facts.state === 'succeeded';
-  expect(generation.credits).toEqual({
-    held: 0,
-    captured: succeeded ? price : 0,
-    released: succeeded ? 0 : price,
-    refunded: 0,
-  });
+  const captured = succeeded ? (facts.captured ?? price) : 0;
+  expect(generation.credits).toEqual({ held: 0, captured, released: price - captured, refunded: 0 });
   const captures = await room.db.prisma.ledgerTransaction.count({
     where: { generationId: id, kind: 'capture' },
   });
   expect(captures).toBe(succeeded ? 1 : 0);
-  if (succeeded) await expectBytes(room, id, journal.jobs[0]?.id ?? '');
+  if (succeeded) {
+    await expectBytes(room, id, { provider, jobId: journal.jobs[0]?.id ?? '' }, facts.outputs ?? ['stored']);
+  }
   await expectInvariants(room);
   return generation;
 }
 
-async function expectBytes(room: Darkroom, id: string, jobId: string): Promise<void> {
-  const rows = await room.db.prisma.output.findMany({ where: { generationId: id } });
-  expect(rows.map(({ state }) => state)).toEqual(['stored']);
-  const stored = await readFile(join(room.outputs, rows[0]?.path ?? ''));
-  const original = await providerFile(room, jobId);
-  expect(stored.equals(original)).toBe(true);
-  expect(Buffer.from(rows[0]?.sha256 ?? []).toString('hex')).toBe(
-    createHash('sha256').update(original).digest('hex'),
-  );
+const EXTENSIONS: Readonly<Record<string, string>> = {
+  'video/mp4': 'mp4',
+  'image/png': 'png',
+  'audio/wav': 'wav',
+};
+
+interface SimulatedJob {
+  readonly provider: string;
+  readonly jobId: string;
 }
 
-async function providerFile(room: Darkroom, jobId: string): Promise<Buffer> {
-  const headers = { authorization: 'Bearer sim-key' };
-  const job = (await (await fetch(`${room.sim.url}/v1/jobs/${jobId}`, { headers })).json()) as {
-    output: { url: string };
-  };
-  return Buffer.from(await (await fetch(job.output.url)).arrayBuffer());
+async function expectBytes(
+  room: Darkroom,
+  id: string,
+  job: SimulatedJob,
+  states: readonly string[],
+): Promise<void> {
+  const rows = await room.db.prisma.output.findMany({
+    where: { generationId: id },
+    orderBy: { index: 'asc' },
+  });
+  expect(rows.map(({ state }) => state).sort()).toEqual([...states].sort());
+  for (const { index, path, sha256, mediaType } of rows.filter(({ state }) => state === 'stored')) {
+    const stored = await readFile(join(room.outputs, path ?? ''));
+    const original = await providerFile(room, job, `${index}.${EXTENSIONS[mediaType ?? '']}`);
+    expect(stored.equals(original)).toBe(true);
+    expect(Buffer.from(sha256 ?? []).toString('hex')).toBe(
+      createHash('sha256').update(original).digest('hex'),
+    );
+  }
+}
+
+async function providerFile(
+  room: Darkroom,
+  { provider, jobId }: SimulatedJob,
+  name: string,
+): Promise<Buffer> {
+  const answer = await fetch(`${room.sims[provider]!.url}/files/${jobId}/${name}`, {
+    headers: { authorization: `Bearer sim-key-${provider}` },
+  });
+  expect(answer.status).toBe(200);
+  return Buffer.from(await answer.arrayBuffer());
 }
 
 export async function expectInvariants(room: Darkroom): Promise<void> {

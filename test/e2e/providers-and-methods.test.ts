@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startDarkroom } from '../support/darkroom.ts';
+import type { Darkroom } from '../support/darkroom.ts';
+import { ask, expectPromise, untilEnd, uniquePrompt } from '../support/generations.ts';
+import { providerCatalogue } from '../support/provider-models.ts';
+import { providersEndToEnd } from './providers.testsuite.ts';
+
+let room: Darkroom;
+beforeAll(async () => {
+  room = await startDarkroom({ catalogue: providerCatalogue });
+});
+afterAll(() => room?.stop());
+
+providersEndToEnd(() => room, ['fal', 'kling', 'runway']);
+
+describe('methods', () => {
+  it.concurrent('text-to-image, three of which one is lost: delivered in part, charged for two', async () => {
+    const prompt = uniquePrompt('images');
+    // All three are dead at first, then one of them again: dead twice is gone.
+    await room.sims['fal']!.fault(prompt, { kind: 'link_404', times: 4 });
+    const asked = await ask(room, 'images', prompt, { input: { prompt, count: 3 } });
+    await untilEnd(room, asked.id);
+    const facts = { state: 'succeeded', jobs: 1, provider: 'fal', price: 15, captured: 10 };
+    const generation = await expectPromise(room, asked, { ...facts, outputs: ['stored', 'stored', 'lost'] });
+    expect(generation).toMatchObject({ delivery: 'partial', error: null });
+    expect(generation.outputs.map(({ media_type }) => media_type)).toEqual(['image/png', 'image/png']);
+  });
+
+  it.concurrent('text-to-image, three: three files that differ', async () => {
+    const prompt = uniquePrompt('three images');
+    const asked = await ask(room, 'images', prompt, { input: { prompt, count: 3 } });
+    await untilEnd(room, asked.id);
+    const facts = { state: 'succeeded', jobs: 1, provider: 'fal', price: 15 };
+    const generation = await expectPromise(room, asked, {
+      ...facts,
+      outputs: ['stored', 'stored', 'stored'],
+    });
+    expect(generation.delivery).toBe('stored');
+    expect(new Set(generation.outputs.map(({ sha256 }) => sha256)).size).toBe(3);
+  });
+
+  it.concurrent('image-to-video', async () => {
+    const prompt = uniquePrompt('animate');
+    const asked = await ask(room, 'animate', prompt, {
+      input: { prompt, image_url: 'https://pictures.example/boat.png', duration_seconds: 4 },
+    });
+    await untilEnd(room, asked.id);
+    const generation = await expectPromise(room, asked, { state: 'succeeded', jobs: 1, provider: 'kling' });
+    expect(generation.outputs).toMatchObject([{ media_type: 'video/mp4', duration_seconds: 4 }]);
+    const [job] = (await room.sims['kling']!.journal(prompt)).jobs;
+    expect(JSON.parse(job?.request_body ?? '')).toMatchObject({
+      contents: expect.arrayContaining([{ type: 'first_frame', url: 'https://pictures.example/boat.png' }]),
+    });
+  });
+
+  it.concurrent('text-to-speech', async () => {
+    const text = uniquePrompt('speech');
+    const asked = await ask(room, 'speech', text, { input: { text } });
+    await untilEnd(room, asked.id);
+    const facts = { state: 'succeeded', jobs: 1, provider: 'runway', price: 5 };
+    const generation = await expectPromise(room, asked, facts);
+    expect(generation.outputs).toMatchObject([{ media_type: 'audio/wav' }]);
+  });
+});

@@ -1,0 +1,95 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { freezePlan } from '../../src/domain/plan.ts';
+import { accept, create, send } from '../db/fixtures.ts';
+import { eventually } from '../simulators/control.ts';
+import { startDarkroom } from '../support/darkroom.ts';
+import type { Darkroom } from '../support/darkroom.ts';
+import { ask, expectPromise, until, untilEnd, uniquePrompt } from '../support/generations.ts';
+import { budgetCatalogue, video } from '../support/provider-models.ts';
+
+const JOBS = 400;
+const BUDGET_PER_SECOND = 20;
+/** The bound is a second; the other one is room for what else runs on the machine of the test. */
+const LIMIT_MS = 2_000;
+const WINDOW_MS = 6_000;
+
+const [model] = budgetCatalogue.models;
+
+let room: Darkroom;
+beforeAll(async () => {
+  room = await startDarkroom({ catalogue: budgetCatalogue });
+});
+afterAll(() => room?.stop());
+
+it('400 polled jobs on a budget of 20 a second, then one callback: that job is looked at within a second', async () => {
+  const words = uniquePrompt('polled');
+  await room.sim.fault(words, { kind: 'stuck' });
+  const jobs = await startPolled(words);
+  const prompt = uniquePrompt('called');
+  await room.sim.fault(prompt, { kind: 'stuck' });
+  const asked = await ask(room, 'called', prompt, video(prompt));
+  await until(room, asked.id, ({ stage }) => stage === 'waiting', 60_000);
+  await untilAllLookedAt(words);
+
+  const fromMs = Date.now();
+  await sleep(WINDOW_MS);
+  const polled = (await looksSince(fromMs)).filter((path) => jobs.some((id) => path.endsWith(`/${id}`)));
+  const called = async () => (await room.sim.journal(prompt)).jobs[0];
+  const before = await called();
+  const sentMs = performance.now();
+  await room.sim.post(`jobs/${before?.id}`, { status: 'succeeded' });
+  const answered = eventually(async () => (((await called())?.observes ?? 0) > 0 ? true : undefined), 20_000);
+  const tookMs = await answered.then(() => performance.now() - sentMs);
+  await untilEnd(room, asked.id);
+  await expectPromise(room, asked, { state: 'succeeded', jobs: 1 });
+
+  // Its turn comes every 20 seconds, so that within these few none is asked about twice.
+  expect(WINDOW_MS).toBeLessThan((JOBS / BUDGET_PER_SECOND) * 1_000);
+  expect(new Set(polled).size).toBe(polled.length);
+  expect(before?.observes).toBe(0);
+  expect(tookMs).toBeLessThanOrEqual(LIMIT_MS);
+}, 180_000);
+
+/** Jobs that the simulator has and whose generations wait for them, found by the sweep; their ids. */
+async function startPolled(words: string): Promise<readonly string[]> {
+  const tenant = { id: room.tenantId, accountId: '' };
+  const input = { prompt: words, duration_seconds: 4 };
+  const price = { credits: 40, creditsPerOutput: 40, outputs: 1 };
+  const plan = freezePlan({ model: model!, routes: model!.routes, providerChosen: false, input, price });
+  const ids: string[] = [];
+  async function start(): Promise<void> {
+    const generationId = await create(room.db, tenant, { model: 'polled', plan, credits: 40, input });
+    await send(room.db, generationId, { credential: 'default', callbackBase: null, callbackKeyId: null });
+    const answer = await fetch(`${room.sim.url}/v1/videos`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer sim-key', 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'm-video', ...input }),
+    });
+    const { id } = (await answer.json()) as { id: string };
+    await accept(room.db, generationId, id);
+    ids.push(id);
+  }
+  for (let n = 0; n < JOBS; n += 8) await Promise.all(Array.from({ length: 8 }, start));
+  await room.db.prisma.generation.updateMany({
+    where: { model: 'polled' },
+    data: { dueAt: new Date(Date.now() - 60_000) },
+  });
+  return ids;
+}
+
+async function untilAllLookedAt(words: string): Promise<void> {
+  for (let waited = 0; waited < 120; waited += 1) {
+    const { jobs } = await room.sim.journal(words);
+    if (jobs.every(({ observes }) => observes > 0)) return;
+    await sleep(1_000);
+  }
+  throw new Error('not all were looked at within two minutes');
+}
+
+async function looksSince(fromMs: number): Promise<readonly string[]> {
+  const { requests } = await room.sim.journal();
+  return requests
+    .filter(({ method, at }) => method === 'GET' && Date.parse(at) >= fromMs)
+    .map(({ path }) => path);
+}
