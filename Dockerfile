@@ -20,5 +20,5 @@ COPY --from=build /app/package.json ./
 RUN mkdir -p /data/outputs && chown -R node:node /data
 USER node
 VOLUME /data
-ENV STORAGE_URL=file:///data/outputs
+ENV STORAGE_URL=file:///data/outputs WORKFLOW_BUNDLE=dist/workflows.js
 CMD ["node", "dist/api/main.js"]
