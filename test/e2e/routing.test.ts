@@ -8,6 +8,7 @@ import { wakeGeneration } from '../../src/services/wake-generation.ts';
 import { fastCatalogue } from '../support/catalogue.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
+import { recordHistory } from '../support/history.ts';
 import { ask, call, expectInvariants, get, until, untilEnd, uniquePrompt } from '../support/generations.ts';
 import { eventually } from '../simulators/control.ts';
 
@@ -60,6 +61,7 @@ describe('failover inside one hold', () => {
     const run = await room.client.workflow.getHandle(id).describe();
     expect(run.searchAttributes['Provider']).toEqual(['aigenway']);
     expect(run.historyLength).toBeLessThanOrEqual(50);
+    await recordHistory(room, id, 'failover');
     await expectInvariants(room);
   });
 

@@ -24,6 +24,7 @@ describe('replay of recorded histories (H2)', () => {
       'callback.json',
       'cancel.json',
       'deadline.json',
+      'failover.json',
       'parked.json',
       'poll.json',
       'ui-cancel.json',
