@@ -13,7 +13,7 @@ afterAll(() => room?.stop());
 
 const cancel = (id: string) => call(room, 'DELETE', `/v1/generations/${id}`);
 
-describe('cancel while', () => {
+describe('T31 cancel while', () => {
   it('queued behind a capacity refusal: cancelled there and then, no job', async () => {
     const prompt = uniquePrompt('queued');
     await room.sim.fault(prompt, { kind: 'status_429', retry_after: 2 });

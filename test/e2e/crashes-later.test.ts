@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => room?.stop());
 
-describe('worker killed (-9), later', () => {
+describe('T2 G3 worker killed (-9), later', () => {
   it.each([
     'before:record_observation',
     'after:record_observation',

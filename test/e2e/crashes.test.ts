@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => room?.stop());
 
-describe('worker killed (-9)', () => {
+describe('T2 G3 worker killed (-9)', () => {
   it.each([
     'before:load_generation',
     'after:load_generation',

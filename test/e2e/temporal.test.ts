@@ -44,7 +44,7 @@ describe('Reset', () => {
   });
 });
 
-describe('Terminate', () => {
+describe('G3 Terminate', () => {
   it.each(['waiting', 'storing'] as const)(
     'while %s: the next wake or sweep starts a run that goes on',
     async (stage) => {

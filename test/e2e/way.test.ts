@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => room?.stop());
 
-describe('one generation', () => {
+describe('one generation; what fails is released (T39)', () => {
   it('finished by a callback: 30 events, 8 billed actions, the same bytes, one capture', async () => {
     const asked = await ask(room, 'by-callback', uniquePrompt('rain'));
     await untilEnd(room, asked.id);
@@ -104,7 +104,7 @@ describe('one generation', () => {
   });
 });
 
-describe('submit answered by', () => {
+describe('A1 submit answered by', () => {
   it.each(['reset_after_accept', 'answer_lost_then_ok', 'status_5xx_after_accept', 'missing_id'] as const)(
     '%s: unknown, then the replay of the same key finds the one job',
     async (kind) => {
@@ -157,7 +157,7 @@ describe('submit answered by', () => {
   });
 });
 
-describe('deadline', () => {
+describe('T39 deadline', () => {
   it('the provider is silent until the deadline: cancelled there, expired, released', async () => {
     const prompt = uniquePrompt('silent');
     await room.sim.fault(prompt, { kind: 'stuck' }, { kind: 'no_callbacks' });
@@ -170,6 +170,8 @@ describe('deadline', () => {
       Date.parse(generation.deadline_at),
     );
     expect((await room.sim.journal(prompt)).jobs[0]?.cancels).toBe(1);
+    // T22 one status: nothing of what the provider last said of it.
+    expect(JSON.stringify(generation)).not.toMatch(/canceled|job_|infro/);
     await recordHistory(room, asked.id, 'deadline');
   });
 
