@@ -6,7 +6,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     pool: 'forks',
     // The end-to-end files mostly wait for other processes, so more of them than cores.
-    maxWorkers: 4,
+    maxWorkers: 3,
     globalSetup: ['test/support/global-setup.ts'],
     reporters: ['default', './test/support/reporter.ts'],
     testTimeout: 20_000,
