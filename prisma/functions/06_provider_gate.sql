@@ -69,10 +69,11 @@ BEGIN
     RETURN v_refusal;
 END $$;
 
--- How many jobs are waited for at each provider. in: {}; out: {provider: count}
+-- How many jobs a run waits for at each provider; one whose generation has ended is not polled, so it takes no share. in: {}; out: {provider: count}
 CREATE OR REPLACE FUNCTION waiting_jobs(p jsonb) RETURNS jsonb LANGUAGE sql STABLE AS $$
     SELECT coalesce(jsonb_object_agg(provider, jobs), '{}') FROM (
-        SELECT provider, count(*) AS jobs FROM submission WHERE state = 'accepted' AND ended_at IS NULL GROUP BY provider) AS waiting;
+        SELECT s.provider, count(*) AS jobs FROM generation g JOIN submission s ON s.generation_id = g.id
+        WHERE g.completed_at IS NULL AND s.state = 'accepted' AND s.ended_at IS NULL GROUP BY s.provider) AS waiting;
 $$;
 
 -- The first of these places whose provider takes new submits now; else when the first of them opens. A look, without locks.

@@ -1,5 +1,5 @@
--- The right to send once. A later route than that of a prepared submission abandons it. Creates the next submission or takes the one that may be sent (again), under the row lock; the fence
--- it returns is the token that every later step of this attempt must show.
+-- The right to send once. Creates the next submission or takes the one that may be sent (again), under the row lock; the fence
+-- it returns is the token that every later step of this attempt must show. A later route abandons what was not sent at an earlier.
 -- in:  {generationId, ordinal, routeIndex, submissionId, provider, credential, idempotencyKey, request, callbackBase, callbackKeyId,
 --       leaseMs, minimumRunwayMs, replay: boolean, replayWindowMs, estimatedCost: {amount, unit} | null}
 -- out: {outcome: send, fence, request, idempotencyKey, callbackBase, callbackKeyId} | {outcome: leased, inMs}

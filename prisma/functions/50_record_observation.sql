@@ -41,7 +41,8 @@ BEGIN
         RETURN jsonb_build_object('terminal', true, 'succeeded', g.success_at IS NOT NULL, 'attempts', v_attempts, 'cancelRequested', false);
     END IF;
     IF s.state IS DISTINCT FROM 'accepted' THEN
-        -- The job of a dead submission: its cost is booked, its fate is not the generation's.
+        -- The job of a dead submission: its cost is booked, its fate is not the generation's. Once it has ended, no late look follows.
+        UPDATE submission SET late_due_at = NULL WHERE id = s.id AND ended_at IS NOT NULL AND late_due_at IS NOT NULL;
         RETURN jsonb_build_object('terminal', false, 'succeeded', g.success_at IS NOT NULL, 'attempts', v_attempts,
             'cancelRequested', g.cancel_requested_at IS NOT NULL);
     END IF;

@@ -1,5 +1,6 @@
-import { recordSubmission } from '../db/index.ts';
+import { isDatabaseUnavailable, recordSubmission } from '../db/index.ts';
 import type { LoadedGeneration } from '../db/index.ts';
+import { safeError } from '../domain/safe-error.ts';
 import { cancelLateJob } from './cancel-late-job.ts';
 import type { ActivityDeps } from './deps.ts';
 import { stepBroken } from './failures.ts';
@@ -38,6 +39,19 @@ export async function attachJob(deps: ActivityDeps, loaded: LoadedGeneration, jo
  * is cancelled once, observed to its end and its cost booked. Nothing changes for the tenant.
  */
 export async function attachLateJob(deps: ActivityDeps, loaded: LoadedGeneration): Promise<void> {
+  try {
+    await attachNamedJob(deps, loaded);
+  } catch (error) {
+    if (isDatabaseUnavailable(error)) throw error;
+    // The generation has ended: a step that breaks here must not keep its run alive.
+    deps.log.warn(
+      { generation: loaded.generation.id, error: safeError(error) },
+      'a job named after the end could not be attached',
+    );
+  }
+}
+
+async function attachNamedJob(deps: ActivityDeps, loaded: LoadedGeneration): Promise<void> {
   const { submission, hints } = loaded;
   if (submission === null || submission.jobId !== null) return;
   const named = [...new Set(hints.flatMap(({ jobId }) => (jobId === null ? [] : [jobId])))];

@@ -8,8 +8,15 @@ export type Observe = (
 ) => Promise<Observation>;
 
 const TOGETHER_MS = 250;
-/** What Kling's documented list call takes at once; others are no smaller. */
+/** So many in one call, that its URL stays short. */
 const MOST = 50;
+/** An answer that leaves a job out says nothing of it. */
+const NOTHING_SAID: Observation = {
+  kind: 'unavailable',
+  reason: 'unreadable_answer',
+  denied: false,
+  retryAfterMs: null,
+};
 
 interface Waiting {
   readonly handle: ProviderHandle;
@@ -35,7 +42,7 @@ export function createObserve(): Observe {
         waiting.map(({ handle }) => handle),
         options,
       );
-      waiting.forEach(({ resolve }, index) => resolve(seen[index] ?? { kind: 'not_found' }));
+      waiting.forEach(({ resolve }, index) => resolve(seen[index] ?? NOTHING_SAID));
     } catch (error) {
       for (const { reject } of waiting) reject(error);
     }

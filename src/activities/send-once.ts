@@ -10,12 +10,13 @@ import type {
 import { backoffMs } from '../domain/backoff.ts';
 import { callbackPlaceholder } from '../domain/callback-urls.ts';
 import type { ProviderCredential, SubmitAnswer, SubmitRequest } from '../domain/provider.ts';
+import { nextRoute } from '../domain/route.ts';
 import type { Step } from '../domain/step.ts';
 import { countSubmit } from '../metrics/job-metrics.ts';
 import { cancelLateJob } from './cancel-late-job.ts';
 import type { ActivityDeps, ProviderAccess } from './deps.ts';
 import { stepBroken } from './failures.ts';
-import { againStep, viewOf } from './steps.ts';
+import { againStep, settleStep, viewOf } from './steps.ts';
 import { firstPollMs } from './waiting.ts';
 
 type Claim = Extract<ClaimedSubmission, { outcome: 'send' }>;
@@ -38,12 +39,13 @@ export async function sendOnce(
 ): Promise<Step> {
   const { claim, id, leaseStartedMs } = sending;
   const { timings } = loaded.generation.plan;
-  const answer = await callProvider(deps, loaded, sending);
+  const { answer, called } = await callProvider(deps, loaded, sending);
   countSubmit(sending.access.provider.name, answer.kind);
   const retryInMs = retryDelayMs(deps, loaded, answer, claim.fence);
   const record = toRecord(loaded, id, claim, answer, retryInMs);
   const untilMs = leaseStartedMs + timings.submitLeaseMs;
-  const recorded = await recordPatiently(deps, record, timings, untilMs);
+  // What we could not send for a reason of our own says nothing of the provider's health.
+  const recorded = await recordPatiently(deps, record, called ? timings : undefined, untilMs);
   deps.log.info(
     {
       generation: loaded.generation.id,
@@ -70,16 +72,18 @@ async function callProvider(
   deps: ActivityDeps,
   loaded: LoadedGeneration,
   sending: Sending,
-): Promise<SubmitAnswer> {
+): Promise<{ readonly answer: SubmitAnswer; readonly called: boolean }> {
   const { claim, access, credential, leaseStartedMs } = sending;
+  const unsent = (reason: string) => ({ answer: { kind: 'not_sent' as const, reason }, called: false });
   const { submitLeaseMs, submitHttpTimeoutMs: timeoutMs } = loaded.generation.plan.timings;
   if (submitLeaseMs - (performance.now() - leaseStartedMs) < timeoutMs) {
-    return { kind: 'not_sent', reason: 'lease_too_short' };
+    return unsent('lease_too_short');
   }
   const request = realRequest(deps, sending);
   // Nothing leaves before the key of its callback URL is back in KEYRING.
-  if (request === null) return { kind: 'not_sent', reason: 'callback_key_missing' };
-  return access.provider.submit(request, claim.idempotencyKey, { credential, timeoutMs });
+  if (request === null) return unsent('callback_key_missing');
+  const options = { credential, timeoutMs };
+  return { answer: await access.provider.submit(request, claim.idempotencyKey, options), called: true };
 }
 
 async function afterRecord(
@@ -95,9 +99,14 @@ async function afterRecord(
     deps.log.error({ provider: provider.name }, 'circuit opened: submits fail in a row');
   if (answer.kind !== 'accepted') {
     const reason = recorded.state === 'unknown' ? 'submission_unknown' : answer.kind;
-    if (recorded.state !== 'refused') return againStep(deps, loaded, reason, retryInMs);
-    const next = plan.routes[routeIndex + 1]?.provider ?? provider.name;
-    return { ...againStep(deps, loaded, reason, 0), provider: next };
+    if (recorded.state !== 'refused' || answer.kind !== 'refused')
+      return againStep(deps, loaded, reason, retryInMs);
+    const last = { state: 'refused', routeIndex, refusalCode: answer.code } as const;
+    const next = nextRoute(last, plan.routes.length);
+    // Settled from here: neither this provider's queue nor the next one's has to be waited for.
+    if (next === null) return settleStep(loaded, { state: 'failed', errorCode: answer.code });
+    const to = plan.routes[next]?.provider ?? provider.name;
+    return { ...againStep(deps, loaded, reason, 0), provider: to };
   }
   if (recorded.outcome === 'job_taken') throw stepBroken('job_taken');
   if (recorded.outcome === 'attached_late' || recorded.outcome === 'orphan') {
@@ -200,7 +209,7 @@ function toRecord(
 async function recordPatiently(
   deps: ActivityDeps,
   record: SubmissionRecord,
-  circuit: CircuitLimits,
+  circuit: CircuitLimits | undefined,
   untilMs: number,
 ): Promise<RecordedSubmission | null> {
   for (;;) {

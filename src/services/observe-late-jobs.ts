@@ -9,7 +9,7 @@ import {
   type LateObservation,
 } from '../db/index.ts';
 import type { CallbackUrls } from '../domain/callback-urls.ts';
-import type { CallOptions, Provider, ProviderCredential } from '../domain/provider.ts';
+import type { CallOptions, Observation, Provider, ProviderCredential } from '../domain/provider.ts';
 import { findOurJob } from '../providers/find-job.ts';
 
 /** What a look after the end needs: the providers with the credentials that submitted. */
@@ -25,10 +25,17 @@ export interface LateContext {
 }
 
 const LEASE_MS = 60_000;
+const NOT_ASKED: Observation = {
+  kind: 'unavailable',
+  reason: 'unknown_credential',
+  denied: true,
+  retryAfterMs: null,
+};
 
 /**
  * Looks once at each job whose generation has ended without knowing its end (after 1, 6 and 24 hours, or when a callback
- * says that it ended), or searches for one that was never known: what it cost is booked, a late success is recorded; nothing changes for the tenant.
+ * says that it ended), or searches for one that was never known: what it cost is booked, a late success is recorded;
+ * nothing changes for the tenant.
  * @returns how many were looked at
  */
 export async function observeLateJobs(ctx: LateContext, limit: number): Promise<number> {
@@ -47,6 +54,9 @@ async function observeLateJob(ctx: LateContext, job: LateObservation): Promise<v
   const access = ctx.providers.get(job.provider);
   const credential = access?.credential(job.credential);
   if (access === undefined || credential === undefined) {
+    // Counts as a look that failed, so that it does not come back for ever.
+    if (job.handle === null) await postponeLateSearch(ctx.db, job.submissionId);
+    else await recordLook(ctx.db, job.submissionId, NOT_ASKED);
     throw new Error('the credential that submitted a late job is gone: configure it again');
   }
   const options = { credential, timeoutMs: job.timeoutMs };
@@ -55,14 +65,18 @@ async function observeLateJob(ctx: LateContext, job: LateObservation): Promise<v
     return;
   }
   const observation = await access.provider.observe(job.handle, options);
-  await recordObservation(ctx.db, {
+  await recordLook(ctx.db, job.submissionId, observation);
+  if (observation.kind === 'succeeded') ctx.onLateSuccess(job.submissionId);
+}
+
+function recordLook(db: Db, submissionId: string, observation: Observation) {
+  return recordObservation(db, {
     ...OBSERVED_AFTER_THE_END,
     ...observationFields(observation),
-    submissionId: job.submissionId,
+    submissionId,
     by: 'poll',
     cancelSent: false,
   });
-  if (observation.kind === 'succeeded') ctx.onLateSuccess(job.submissionId);
 }
 
 /** What is found is attached to its ended generation, and looked at in the next pass. */

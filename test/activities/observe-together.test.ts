@@ -70,6 +70,15 @@ test('a job that the shared answer does not show is asked for alone: gone means 
   expect(seen.map(({ kind }) => kind)).toEqual(['running', 'running', 'running', 'not_found']);
 });
 
+test('an answer that leaves a job out says nothing of it', async () => {
+  await sim.post('reset');
+  const { kling, handles } = await submit(3);
+  const silent: Provider = { ...kling, observeMany: () => Promise.resolve([]) };
+  const observe = createObserve();
+  const seen = await Promise.all(handles.map((handle) => observe(silent, handle, options('default'))));
+  expect(seen.map(({ kind }) => kind)).toEqual(['running', 'unavailable', 'unavailable']);
+});
+
 test('another credential is another call, and a provider without shared looks is asked each time', async () => {
   await sim.post('reset');
   const { kling, handles } = await submit(2);

@@ -143,6 +143,20 @@ describe('after the end of a generation', () => {
     expect((await row(id)).lateSuccess).not.toBeNull();
   });
 
+  it('a credential that is gone is said, and counts as a look that failed', async () => {
+    const { id } = await expired('credential gone', [1]);
+    const { provider } = ctx.providers.get('infro')!;
+    const without = { ...ctx, providers: new Map([['infro', { provider, credential: () => undefined }]]) };
+    await eventually(async () => {
+      const due = await test.sql(`SELECT 1 FROM submission WHERE late_due_at <= now()`);
+      return due.length > 0 ? true : undefined;
+    });
+    await expect(observeLateJobs(without, 10)).rejects.toThrow(/configure it again/);
+    const { lateDueAt, problem } = await row(id);
+    expect(problem).toBe('unknown_credential');
+    expect(lateDueAt!.getTime() - Date.now()).toBeGreaterThan(500_000);
+  });
+
   it('jobs of a provider that is not configured here are left to those that know it', async () => {
     await expired('of another worker', [1]);
     await eventually(async () => {

@@ -12,8 +12,6 @@ CREATE TABLE "provider_circuit" (
 -- A callback without our token is matched by the job id alone.
 CREATE INDEX "submission_job_id" ON "submission"("provider_job_id") WHERE "provider_job_id" IS NOT NULL;
 
--- Jobs that are waited for, by provider: what the poll budget is shared by.
-CREATE INDEX "submission_waiting" ON "submission"("provider") WHERE "state" = 'accepted' AND "ended_at" IS NULL;
 
 -- After the end of a generation its job is looked at again until it is known to have ended.
 ALTER TABLE "submission" ADD COLUMN "late_due_at" TIMESTAMPTZ(3), ADD COLUMN "late_count" INTEGER NOT NULL DEFAULT 0;

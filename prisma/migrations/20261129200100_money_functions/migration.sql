@@ -252,10 +252,11 @@ BEGIN
     RETURN v_refusal;
 END $$;
 
--- How many jobs are waited for at each provider. in: {}; out: {provider: count}
+-- How many jobs a run waits for at each provider; one whose generation has ended is not polled, so it takes no share. in: {}; out: {provider: count}
 CREATE OR REPLACE FUNCTION waiting_jobs(p jsonb) RETURNS jsonb LANGUAGE sql STABLE AS $$
     SELECT coalesce(jsonb_object_agg(provider, jobs), '{}') FROM (
-        SELECT provider, count(*) AS jobs FROM submission WHERE state = 'accepted' AND ended_at IS NULL GROUP BY provider) AS waiting;
+        SELECT s.provider, count(*) AS jobs FROM generation g JOIN submission s ON s.generation_id = g.id
+        WHERE g.completed_at IS NULL AND s.state = 'accepted' AND s.ended_at IS NULL GROUP BY s.provider) AS waiting;
 $$;
 
 -- The first of these places whose provider takes new submits now; else when the first of them opens. A look, without locks.
@@ -395,8 +396,8 @@ BEGIN
         'hints', v_hints,
         'outputs', v_outputs);
 END $$;
--- The right to send once. A later route than that of a prepared submission abandons it. Creates the next submission or takes the one that may be sent (again), under the row lock; the fence
--- it returns is the token that every later step of this attempt must show.
+-- The right to send once. Creates the next submission or takes the one that may be sent (again), under the row lock; the fence
+-- it returns is the token that every later step of this attempt must show. A later route abandons what was not sent at an earlier.
 -- in:  {generationId, ordinal, routeIndex, submissionId, provider, credential, idempotencyKey, request, callbackBase, callbackKeyId,
 --       leaseMs, minimumRunwayMs, replay: boolean, replayWindowMs, estimatedCost: {amount, unit} | null}
 -- out: {outcome: send, fence, request, idempotencyKey, callbackBase, callbackKeyId} | {outcome: leased, inMs}
@@ -753,7 +754,8 @@ BEGIN
         RETURN jsonb_build_object('terminal', true, 'succeeded', g.success_at IS NOT NULL, 'attempts', v_attempts, 'cancelRequested', false);
     END IF;
     IF s.state IS DISTINCT FROM 'accepted' THEN
-        -- The job of a dead submission: its cost is booked, its fate is not the generation's.
+        -- The job of a dead submission: its cost is booked, its fate is not the generation's. Once it has ended, no late look follows.
+        UPDATE submission SET late_due_at = NULL WHERE id = s.id AND ended_at IS NOT NULL AND late_due_at IS NOT NULL;
         RETURN jsonb_build_object('terminal', false, 'succeeded', g.success_at IS NOT NULL, 'attempts', v_attempts,
             'cancelRequested', g.cancel_requested_at IS NOT NULL);
     END IF;
