@@ -21,7 +21,8 @@ describe('Reset', () => {
     const targets = events
       .filter((event) => event['workflowTaskCompletedEventAttributes'])
       .map((event) => Number(event.eventId));
-    expect(targets.length).toBeGreaterThanOrEqual(5);
+    // Submit, wake, collect and settle; one more where the callback comes after the answer to the submit.
+    expect(targets.length).toBeGreaterThanOrEqual(4);
     const first = (await room.client.workflow.getHandle(asked.id).describe()).runId;
     for (const eventId of targets) {
       const { runId } = await room.client.workflowService.resetWorkflowExecution({
