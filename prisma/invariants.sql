@@ -106,4 +106,27 @@ AND (SELECT count(*) FROM generation_event e WHERE e.generation_id = g.id AND e.
 SELECT g.id FROM generation g JOIN generation_event e ON e.generation_id = g.id AND e.type = 'terminal' WHERE g.completed_at IS NULL;
 
 -- invariant: event numbers have no gap
-SELECT g.id FROM generation g LEFT JOIN generation_event e ON e.generation_id = g.id GROUP BY g.id, g.event_seq HAVING count(e.seq) <> g.event_seq OR max(e.seq) IS DISTINCT FROM g.event_seq;
+SELECT g.id FROM generation g LEFT JOIN generation_event e ON e.generation_id = g.id GROUP BY g.id, g.event_seq, g.events_pruned_at
+HAVING count(e.seq) <> CASE WHEN g.events_pruned_at IS NULL THEN g.event_seq ELSE 1 END OR max(e.seq) IS DISTINCT FROM g.event_seq;
+
+-- invariant: a success that is told as expired has no output left, and no other has none
+SELECT g.id FROM generation g WHERE g.state = 'succeeded'
+AND (g.delivery = 'expired') = EXISTS (SELECT 1 FROM output o WHERE o.generation_id = g.id AND o.state = 'stored');
+
+-- invariant: an ended generation with a callback_url has told it, or will
+SELECT g.id FROM generation g WHERE g.callback_url IS NOT NULL AND g.completed_at > now() - interval '20 days'
+AND NOT EXISTS (SELECT 1 FROM webhook_event e JOIN webhook_delivery d ON d.event_id = e.id AND d.endpoint_id IS NULL
+    WHERE e.generation_id = g.id AND e.type = 'generation.' || g.state);
+
+-- invariant: a delivery that was never made waits, failed, is held or was cancelled
+SELECT d.id FROM webhook_delivery d WHERE d.state = 'delivered' AND d.attempts = 0;
+
+-- invariant: an erased generation keeps nothing of what was asked for
+SELECT g.id FROM generation g WHERE g.erased_at IS NOT NULL AND (g.input <> '{}' OR g.response_body::jsonb -> 'input' <> '{}'
+    OR EXISTS (SELECT 1 FROM generation_input u WHERE u.generation_id = g.id)
+    OR EXISTS (SELECT 1 FROM submission s WHERE s.generation_id = g.id AND (s.request ->> 'body' <> ''
+        OR EXISTS (SELECT 1 FROM callback c WHERE c.submission_id = s.id AND c.body <> ''))));
+
+-- invariant: an input that a running generation uses is there
+SELECT u.input_id FROM generation_input u JOIN generation g ON g.id = u.generation_id JOIN stored_input i ON i.id = u.input_id
+WHERE g.completed_at IS NULL AND i.state <> 'stored';

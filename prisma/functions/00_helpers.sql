@@ -1,6 +1,7 @@
 -- What several functions share. Every caller holds the generation's row lock.
 
--- The next event of a generation; its sequence number is given under the row lock, so readers never miss one.
+-- The next event of a generation; its sequence number is given under the row lock, so readers never miss one. Readers that follow
+-- are told of it (a hint: they look at the rows), and so are the tenant's webhooks.
 CREATE OR REPLACE FUNCTION append_event(p_generation_id text, p_type text, p_data jsonb) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_seq integer;
@@ -8,6 +9,12 @@ BEGIN
     UPDATE generation SET event_seq = event_seq + 1 WHERE id = p_generation_id RETURNING event_seq INTO v_seq;
     INSERT INTO generation_event (generation_id, seq, type, data, created_at)
     VALUES (p_generation_id, v_seq, p_type, p_data, clock_timestamp());
+    PERFORM pg_notify('darkroom_generation', p_generation_id);
+    IF p_type = 'terminal' THEN
+        PERFORM emit_webhook(p_generation_id, p_data ->> 'state', NULL);
+    ELSIF p_type IN ('stage', 'cancellation') THEN
+        PERFORM emit_webhook(p_generation_id, 'updated', v_seq);
+    END IF;
 END $$;
 
 -- All that is needed to start or wake a run: ids and the frozen timings, nothing of the tenant's content.

@@ -8,8 +8,10 @@ $$;
 
 -- Row, hold and first event in one call; the unique key decides which of several equal calls creates.
 -- in:  {generationId, tenantId, account, route, idempotencyKey, requestSha256 (hex), model, provider, input, metadata, plan,
---       credits, deadlineSeconds, responseTemplate, nonce}; the template holds "<nonce>:created_at" and "<nonce>:deadline_at".
+--       credits, deadlineSeconds, responseTemplate, nonce, callbackUrl?, inputs?: [{field, inputId}], retentionMs?}; the template holds
+--       "<nonce>:created_at" and "<nonce>:deadline_at".
 -- out: {outcome: created | replayed, generationId, responseBody, run} | {outcome: key_reuse | in_progress | unknown_account}
+--      | {outcome: unknown_input, field}
 --      | {outcome: insufficient_credits, available, required} | {outcome: limit_reached, limit, scope, max, retryInMs}.
 -- A refused call leaves the key free.
 CREATE OR REPLACE FUNCTION create_generation(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
@@ -32,12 +34,13 @@ BEGIN
         PERFORM set_config('lock_timeout', '1000', true);
         BEGIN
             INSERT INTO generation (id, tenant_id, account_id, idempotency_route, idempotency_key, request_sha256, response_body, model,
-                provider, input, metadata, plan, credits, created_at, updated_at, deadline_at, due_at)
+                provider, input, metadata, plan, credits, created_at, updated_at, deadline_at, due_at, callback_url)
             VALUES (p ->> 'generationId', p ->> 'tenantId', v_account.id, p ->> 'route', p ->> 'idempotencyKey',
                 decode(p ->> 'requestSha256', 'hex'),
                 replace(replace(p ->> 'responseTemplate', (p ->> 'nonce') || ':created_at', iso_time(v_now)),
                     (p ->> 'nonce') || ':deadline_at', iso_time(v_deadline)),
-                p ->> 'model', p ->> 'provider', p -> 'input', p -> 'metadata', p -> 'plan', v_credits, v_now, v_now, v_deadline, v_now)
+                p ->> 'model', p ->> 'provider', p -> 'input', p -> 'metadata', p -> 'plan', v_credits, v_now, v_now, v_deadline, v_now,
+                p ->> 'callbackUrl')
             ON CONFLICT (tenant_id, idempotency_route, idempotency_key) DO NOTHING
             RETURNING * INTO g;
         EXCEPTION WHEN lock_not_available THEN
@@ -45,7 +48,7 @@ BEGIN
         END;
         IF g.id IS NOT NULL THEN
             PERFORM set_config('lock_timeout', '10000', true);
-            v_refusal := usage_refusal(g);
+            v_refusal := coalesce(link_inputs(g, p -> 'inputs'), usage_refusal(g));
             IF v_refusal IS NOT NULL THEN
                 DELETE FROM generation WHERE id = g.id;
                 RETURN v_refusal;
@@ -57,6 +60,7 @@ BEGIN
                 RETURN jsonb_build_object('outcome', 'insufficient_credits', 'available', v_account.posted - v_account.held, 'required', v_credits);
             END IF;
             INSERT INTO hold (generation_id, account_id, amount, created_at) VALUES (g.id, v_account.id, v_credits, v_now);
+            PERFORM keep_inputs(g, (p ->> 'retentionMs')::double precision);
             PERFORM append_event(g.id, 'created', jsonb_build_object('state', g.state, 'stage', g.stage));
             RETURN jsonb_build_object('outcome', 'created', 'generationId', g.id, 'responseBody', g.response_body, 'run', run_to_submit(g));
         END IF;

@@ -47,7 +47,8 @@ BEGIN
             DELETE FROM callback c USING callback o WHERE c.submission_id IS NULL AND c.provider = s.provider AND c.provider_job_id = s.provider_job_id
                 AND o.event_key = c.event_key AND (o.submission_id = s.id
                     OR o.submission_id IS NULL AND o.provider = c.provider AND o.provider_job_id = c.provider_job_id AND o.id < c.id);
-            UPDATE callback SET submission_id = s.id WHERE submission_id IS NULL AND provider = s.provider AND provider_job_id = s.provider_job_id;
+            UPDATE callback SET submission_id = s.id, body = CASE WHEN g.erased_at IS NULL THEN body ELSE '' END
+            WHERE submission_id IS NULL AND provider = s.provider AND provider_job_id = s.provider_job_id;
             IF EXISTS (SELECT 1 FROM callback WHERE submission_id = s.id AND terminal AND seen_at IS NULL) THEN
                 UPDATE submission SET terminal_hint_at = v_now WHERE id = s.id RETURNING * INTO s;
             END IF;

@@ -42,7 +42,8 @@ BEGIN
         v_outcome := 'capped';
     ELSE
         INSERT INTO callback (provider, credential, submission_id, provider_job_id, event_key, type, terminal, progress, body)
-        VALUES (p ->> 'provider', p ->> 'credential', s.id, p ->> 'jobId', p ->> 'eventKey', p ->> 'type', v_terminal, v_progress, p_body)
+        VALUES (p ->> 'provider', p ->> 'credential', s.id, p ->> 'jobId', p ->> 'eventKey', p ->> 'type', v_terminal, v_progress,
+            CASE WHEN g.erased_at IS NULL THEN p_body ELSE '' END)
         ON CONFLICT DO NOTHING;
         GET DIAGNOSTICS v_rows = ROW_COUNT;
         IF v_rows = 0 THEN

@@ -1,3 +1,9 @@
+-- How long what belongs to a generation is kept: what its tenant has set, else the given default.
+CREATE OR REPLACE FUNCTION retention_of(p_generation_id text, p_default_ms double precision) RETURNS interval LANGUAGE sql STABLE AS $$
+    SELECT coalesce(t.retention_hours * interval '1 hour', p_default_ms * interval '1 millisecond')
+    FROM generation g JOIN tenant t ON t.id = g.tenant_id WHERE g.id = p_generation_id;
+$$;
+
 -- Takes every output that still has to be stored and that no other attempt holds; an attempt number names its own file.
 CREATE OR REPLACE FUNCTION lease_outputs(p_generation_id text, p_lease_ms double precision) RETURNS jsonb LANGUAGE sql VOLATILE AS $$
     WITH taken AS (
@@ -49,7 +55,7 @@ BEGIN
             sha256 = decode(p ->> 'sha256', 'hex'), media_type = p ->> 'mediaType', width = (p ->> 'width')::integer,
             height = (p ->> 'height')::integer, duration_seconds = (p ->> 'durationSeconds')::double precision, stored_at = v_now,
             priced_seconds = (SELECT (g.plan ->> 'pricedSeconds')::double precision FROM generation g WHERE g.id = p ->> 'generationId'),
-            expires_at = v_now + (p ->> 'retentionMs')::double precision * interval '1 millisecond'
+            expires_at = v_now + retention_of(p ->> 'generationId', (p ->> 'retentionMs')::double precision)
         WHERE generation_id = p ->> 'generationId' AND index = (p ->> 'index')::integer AND state = 'storing' RETURNING * INTO o;
     ELSE
         UPDATE output SET state = CASE WHEN v_result IN ('lost', 'invalid') THEN v_result ELSE state END, lease_until = NULL, problem = p ->> 'problem',

@@ -23,6 +23,12 @@ export interface NewGeneration {
   /** The answer's bytes with `<nonce>:created_at` and `<nonce>:deadline_at` where the database puts its times. */
   readonly responseTemplate: string;
   readonly nonce: string;
+  /** Told of the end, beside the tenant's endpoints. */
+  readonly callbackUrl: string | null;
+  /** Stored inputs of the tenant that it works from, by field. */
+  readonly inputs: readonly { readonly field: string; readonly inputId: string }[];
+  /** How long its outputs, and so its inputs, are kept unless the tenant has set another time. */
+  readonly retentionMs: number;
 }
 
 const created = { generationId: z.string(), responseBody: z.string(), run: runFactsSchema };
@@ -32,6 +38,7 @@ const result = z.discriminatedUnion('outcome', [
   z.object({ outcome: z.literal('key_reuse') }),
   z.object({ outcome: z.literal('in_progress') }),
   z.object({ outcome: z.literal('unknown_account') }),
+  z.object({ outcome: z.literal('unknown_input'), field: z.string() }),
   z.object({ outcome: z.literal('insufficient_credits'), available: z.number(), required: z.number() }),
   limitReachedSchema,
 ]);

@@ -42,25 +42,50 @@ export async function checkInvariants(db: Db): Promise<InvariantResult[]> {
   });
 }
 
-/** Every stored output as the database knows it, for the comparison with the files; newest first, in pages. */
-export function listStoredOutputs(
-  db: Db,
-  page: { readonly skip: number; readonly take: number },
-): Promise<{ path: string | null; bytes: bigint | null; sha256: Uint8Array | null }[]> {
-  return db.prisma.output.findMany({
-    where: { state: 'stored' },
-    select: { path: true, bytes: true, sha256: true },
-    orderBy: [{ generationId: 'desc' }, { index: 'asc' }],
-    ...page,
-  });
+/** A file as the database knows it. */
+export interface StoredFile {
+  /** Its place in the list: the next page begins after the last of this one. */
+  readonly key: string;
+  readonly path: string | null;
+  readonly bytes: bigint | null;
+  /** Hex. */
+  readonly sha256: string | null;
 }
 
-/** Which of these paths no output has, in the order given. */
-export async function findPathsWithoutOutput(db: Db, paths: readonly string[]): Promise<string[]> {
-  const rows = await db.prisma.output.findMany({
-    where: { path: { in: [...paths] } },
-    select: { path: true },
-  });
+/** Files that are stored, in pages by key: outputs, or what tenants gave. `after` null = from the start. */
+export function listStoredFiles(
+  db: Db,
+  kind: 'output' | 'input',
+  page: { readonly after: string | null; readonly take: number },
+): Promise<StoredFile[]> {
+  const after = page.after ?? '';
+  if (kind === 'input') {
+    return db.prisma.$queryRaw<StoredFile[]>`
+      SELECT id AS key, path, bytes, encode(sha256, 'hex') AS sha256 FROM stored_input
+      WHERE state = 'stored' AND id > ${after} ORDER BY id LIMIT ${page.take}`;
+  }
+  const [generationId = '', index = '-1'] = after.split(' ');
+  return db.prisma.$queryRaw<StoredFile[]>`
+    SELECT generation_id || ' ' || index AS key, path, bytes, encode(sha256, 'hex') AS sha256 FROM output
+    WHERE state = 'stored' AND (generation_id, index) > (${generationId}, ${Number(index)})
+    ORDER BY generation_id, index LIMIT ${page.take}`;
+}
+
+/** Whether the row still says that the file is there: it may have been deleted since the list was read. */
+export async function isStillStored(db: Db, kind: 'output' | 'input', path: string): Promise<boolean> {
+  const where = { path, state: 'stored' };
+  return (
+    (await (kind === 'output' ? db.prisma.output.count({ where }) : db.prisma.storedInput.count({ where }))) >
+    0
+  );
+}
+
+/** Which of these paths no output and no input has, in the order given; a row deleted over an hour ago has none any more. */
+export async function findPathsWithoutRow(db: Db, paths: readonly string[]): Promise<string[]> {
+  const rows = await db.prisma.$queryRaw<{ path: string }[]>`
+    SELECT path FROM output WHERE path = ANY (${[...paths]}) AND (deleted_at IS NULL OR deleted_at > now() - interval '1 hour')
+    UNION ALL
+    SELECT path FROM stored_input WHERE path = ANY (${[...paths]}) AND (deleted_at IS NULL OR deleted_at > now() - interval '1 hour')`;
   const known = new Set(rows.map(({ path }) => path));
   return paths.filter((path) => !known.has(path));
 }

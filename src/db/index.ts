@@ -1,11 +1,36 @@
+export { openChangeFeed } from './change-feed.ts';
+export type { ChangeFeed } from './change-feed.ts';
 export { assertDatabaseUsable, openDb } from './client.ts';
 export type { Db } from './client.ts';
 export { createGeneration } from './create-generation.ts';
 export type { NewGeneration } from './create-generation.ts';
-export { checkInvariants, findPathsWithoutOutput, listStoredOutputs, readInvariants } from './doctor.ts';
-export type { InvariantResult } from './doctor.ts';
+export {
+  checkInvariants,
+  findPathsWithoutRow,
+  isStillStored,
+  listStoredFiles,
+  readInvariants,
+} from './doctor.ts';
+export type { InvariantResult, StoredFile } from './doctor.ts';
 export { isDatabaseUnavailable } from './errors.ts';
-export { liveCallbackKeyIds } from './key-ids.ts';
+export { findFollowed, readEventNumbers, readEvents } from './events.ts';
+export type { FollowedGeneration, GenerationEvent } from './events.ts';
+export {
+  claimFileRemovals,
+  countFileRemovals,
+  deleteOutputs,
+  eraseGeneration,
+  findInputFile,
+  findOutputFile,
+  finishFileRemoval,
+  pruneHistory,
+  rotateLinks,
+  setRetention,
+} from './files.ts';
+export type { Erasure, FileRemoval, LinkedRow, Pruned, ServedFile } from './files.ts';
+export { dropFetchedInputs, findGenerationInputs, findInputs, recordInput } from './inputs.ts';
+export type { GenerationInput, InputRow, NewInput } from './inputs.ts';
+export { liveCallbackKeyIds, liveSecretKeyIds } from './key-ids.ts';
 export { grantCredits, listAccountEntries, readCredits, refundGeneration } from './ledger.ts';
 export type { AccountEntry, Credits, Granted, Refunded } from './ledger.ts';
 export { listUsageLimits, setUsageLimit, takeTenantRequest } from './limits.ts';
@@ -19,7 +44,7 @@ export { recordOutput, renewOutput } from './outputs.ts';
 export type { OutputRecord } from './outputs.ts';
 export { listProviderBudgets, setProviderBudget } from './provider-budgets.ts';
 export type { ProviderBudget } from './provider-budgets.ts';
-export { findGeneration, listGenerations, readGenerationVersion } from './read-generations.ts';
+export { findGeneration, listGenerations } from './read-generations.ts';
 export type { GenerationRow } from './read-generations.ts';
 export { recordCallback } from './record-callback.ts';
 export type { VerifiedCallback } from './record-callback.ts';
@@ -45,3 +70,28 @@ export type {
   SubmissionRecord,
 } from './submissions.ts';
 export { findApiKey, insertApiKey, insertTenant, listTenants, revokeApiKey } from './tenants.ts';
+export {
+  claimDeliveries,
+  createWebhookEndpoint,
+  deleteWebhookEndpoint,
+  keepWebhookBody,
+  recordDeliveryAttempt,
+  redeliverWebhooks,
+  rotateWebhookSecret,
+  testWebhookEndpoint,
+  updateWebhookEndpoint,
+} from './webhooks.ts';
+export type {
+  ClaimedDelivery,
+  DeliveryAttempt,
+  EndpointChange,
+  NewEndpoint,
+  Redelivery,
+} from './webhooks.ts';
+export {
+  findWebhookDelivery,
+  findWebhookEndpoint,
+  listWebhookDeliveries,
+  listWebhookEndpoints,
+} from './read-webhooks.ts';
+export type { DeliveryRow, DeliveryWithAttempts, EndpointRow } from './read-webhooks.ts';

@@ -13,3 +13,10 @@ export async function liveCallbackKeyIds(db: Db): Promise<string[]> {
   });
   return rows.flatMap(({ callbackKeyId }) => (callbackKeyId === null ? [] : [callbackKeyId]));
 }
+
+/** Ids of the keys under which secrets that sign webhooks are sealed. */
+export async function liveSecretKeyIds(db: Db): Promise<string[]> {
+  const rows = await db.prisma.$queryRaw<{ id: string }[]>`
+    SELECT DISTINCT key_id AS id FROM webhook_secret WHERE expires_at IS NULL OR expires_at > now() ORDER BY key_id`;
+  return rows.map(({ id }) => id);
+}

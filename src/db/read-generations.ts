@@ -3,6 +3,7 @@ import type { Db } from './client.ts';
 
 const PARTS = {
   account: { select: { name: true } },
+  tenant: { select: { linkVersion: true } },
   hold: { select: { amount: true, state: true, captured: true, refunded: true } },
   outputs: { where: { state: { in: ['stored', 'deleting', 'deleted'] } }, orderBy: { index: 'asc' } },
 } satisfies Prisma.GenerationInclude;
@@ -13,15 +14,6 @@ export type GenerationRow = Prisma.GenerationGetPayload<{ include: typeof PARTS 
 /** One generation of this tenant, or null; another tenant's id is null like an unknown one. */
 export function findGeneration(db: Db, tenantId: string, id: string): Promise<GenerationRow | null> {
   return db.prisma.generation.findFirst({ where: { id, tenantId }, include: PARTS });
-}
-
-/** What a waiting reader compares: anything that its answer would show moves `updated_at` or the event sequence. */
-export async function readGenerationVersion(db: Db, tenantId: string, id: string): Promise<string | null> {
-  const row = await db.prisma.generation.findFirst({
-    where: { id, tenantId },
-    select: { updatedAt: true, eventSeq: true, state: true, delivery: true },
-  });
-  return row === null ? null : `${row.updatedAt.getTime()}.${row.eventSeq}.${row.state}.${row.delivery}`;
 }
 
 export interface GenerationFilter {

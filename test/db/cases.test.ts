@@ -20,14 +20,17 @@ import {
   store,
   storing,
 } from './fixtures.ts';
+import { createFileLinks } from '../../src/domain/file-links.ts';
+import { parseKeyring } from '../../src/domain/keyring.ts';
 import type { Tenant } from './fixtures.ts';
 import { captured, EXPIRED, FAILED, failedAtProvider, ledgerOf, SUCCEEDED } from './money.ts';
 import { makeRow, ROWS } from './rows.ts';
 
 const test = useDatabase({ poolSize: 16 });
+const links = createFileLinks(parseKeyring(`k1:${Buffer.alloc(32, 1).toString('base64')}`), null);
 const credits = (tenant: Tenant) => readCredits(test.db, tenant.id, 'default');
 const viewOf = async (tenant: Tenant, id: string) =>
-  (await getGeneration({ db: test.db }, { tenantId: tenant.id, id }))!;
+  (await getGeneration({ db: test.db, links }, { tenantId: tenant.id, id }))!;
 
 describe('A: submit', () => {
   it('A3 ids, key and bytes of a second attempt are those of the first: one hold, one submission', async () => {

@@ -89,6 +89,9 @@ export function newGeneration(tenant: Tenant, over: Partial<NewGeneration> = {})
     deadlineSeconds: 900,
     responseTemplate: `{"created_at":"${nonce}:created_at","deadline_at":"${nonce}:deadline_at"}`,
     nonce,
+    callbackUrl: null,
+    inputs: [],
+    retentionMs: 30 * 86_400_000,
     ...over,
   };
 }

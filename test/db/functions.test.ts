@@ -33,6 +33,7 @@ describe('prisma/functions', () => {
       (/RETURNS trigger/i.test(definition) ? triggers : others).push(name.slice(0, name.indexOf('(')));
     expect(others.toSorted()).toEqual(Array.from(written, (match) => match[1] ?? '').toSorted());
     expect(triggers).toEqual([
+      'generation_event_guard',
       'generation_guard',
       'hold_guard',
       'ledger_check_balanced',

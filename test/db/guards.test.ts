@@ -50,11 +50,15 @@ describe('guards of a generation', () => {
     [`created_at = created_at - interval '1 day'`],
     [`response_body = '{}'`],
     [`account_id = 'sys_world'`],
-  ])('is frozen in price, plan and deadline: %s', async (set) => {
+    [`input = '{}'`],
+    [`callback_url = 'https://other.example/'`],
+  ])('is frozen in input, price, plan and deadline: %s', async (set) => {
     const id = await create(test.db, await newTenant(test.db));
-    await refuses(/is frozen in price, plan and deadline/, `UPDATE generation SET ${set} WHERE id = $1`, [
-      id,
-    ]);
+    await refuses(
+      /is frozen in input, price, plan and deadline/,
+      `UPDATE generation SET ${set} WHERE id = $1`,
+      [id],
+    );
   });
 
   it('keeps its first success', async () => {
@@ -128,11 +132,14 @@ describe('guards of credits', () => {
     ]);
   });
 
-  it.each(['ledger_transaction', 'ledger_entry', 'generation_event'])('%s is append-only', async (table) => {
+  it.each([
+    ['ledger_transaction', 'reason', /ledger_transaction is append-only/],
+    ['ledger_entry', 'amount', /ledger_entry is append-only/],
+    ['generation_event', 'seq', /events of gen_.* are append-only/],
+  ])('%s is append-only', async (table, column, message) => {
     await succeeded();
-    const column = table === 'generation_event' ? 'seq' : table === 'ledger_entry' ? 'amount' : 'reason';
-    await refuses(new RegExp(`${table} is append-only`), `UPDATE ${table} SET ${column} = ${column}`);
-    await refuses(new RegExp(`${table} is append-only`), `DELETE FROM ${table}`);
+    await refuses(message, `UPDATE ${table} SET ${column} = ${column}`);
+    await refuses(message, `DELETE FROM ${table}`);
   });
 
   it.each([

@@ -4,11 +4,12 @@ import { useDatabase } from './database.ts';
 import { drop, store, storing } from './fixtures.ts';
 import { account, generation, hold, lateSuccess, plant, refund, seen } from './violations.ts';
 import type { Planted } from './violations.ts';
+import { DELIVERED, DELIVERY_SEEDS } from './violations-of-delivery.ts';
 import { MONEY_SEEDS } from './violations-of-money.ts';
 import { RUN_SEEDS } from './violations-of-runs.ts';
 
 const test = useDatabase();
-const SEEDS = [...MONEY_SEEDS, ...RUN_SEEDS];
+const SEEDS = [...MONEY_SEEDS, ...RUN_SEEDS, ...DELIVERY_SEEDS];
 let planted: Planted;
 
 beforeAll(async () => {
@@ -54,13 +55,18 @@ describe('what is no violation', () => {
     await drop(test.db, partial, 0, 'lost');
     await settle(test.db, partial, { state: 'succeeded', errorCode: null });
     expect(await seen(test.db, [])).toEqual([]);
-    for (const state of ['deleting', 'deleted']) {
+    for (const set of [`state = 'deleting'`, `state = 'deleted', deleted_at = now()`]) {
       expect(
         await seen(test.db, [
-          `UPDATE output SET state = '${state}' WHERE generation_id = '${partial}' AND index = 1`,
+          `UPDATE output SET ${set} WHERE generation_id = '${partial}' AND index = 1`,
+          generation(partial, `delivery = 'expired'`),
         ]),
       ).toEqual([]);
     }
+  });
+
+  it.each(DELIVERED)('$how', async ({ sql }) => {
+    expect(await seen(test.db, sql(planted))).toEqual([]);
   });
 
   it('examples name the rows, at most ten', async () => {

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { parkGeneration, refundGeneration, setProviderBudget, settle } from '../../src/db/index.ts';
+import {
+  deleteOutputs,
+  parkGeneration,
+  refundGeneration,
+  setProviderBudget,
+  settle,
+} from '../../src/db/index.ts';
 import type { UsageReport } from '../../src/services/report-usage.ts';
 import { submissionId } from '../../src/domain/submission-id.ts';
 import { useDatabase } from './database.ts';
@@ -50,10 +56,8 @@ describe('to look into', () => {
     };
     expect((await of(tenant)).to_look_into.partial_deliveries).toMatchObject(expected);
     for (const expired of [id, whole]) {
-      await test.sql(`UPDATE output SET state = 'deleted' WHERE generation_id = $1 AND state = 'stored'`, [
-        expired,
-      ]);
-      await test.sql(`UPDATE generation SET delivery = 'expired' WHERE id = $1`, [expired]);
+      const { count } = await deleteOutputs(test.db, { generationId: expired, tenantId: tenant.id });
+      expect(count).toBe(2);
     }
     expect((await of(tenant)).to_look_into.partial_deliveries).toMatchObject(expected);
   });

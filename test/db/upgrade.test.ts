@@ -3,9 +3,16 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
   checkInvariants,
+  claimFileRemovals,
+  claimOutputs,
+  deleteOutputs,
+  eraseGeneration,
+  finishFileRemoval,
   loadGeneration,
   openDb,
+  pruneHistory,
   readCredits,
+  recordOutput,
   refundGeneration,
   settle,
 } from '../../src/db/index.ts';
@@ -13,7 +20,7 @@ import type { Db } from '../../src/db/index.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { createTestDatabase } from '../support/stack.ts';
 import type { TestDatabase } from '../support/stack.ts';
-import { newGeneration } from './fixtures.ts';
+import { newGeneration, observe } from './fixtures.ts';
 
 const FOLDER = new URL('../../prisma/migrations/', import.meta.url);
 const VERSION_0_1 = ['20261129100000_tables', '20261129100100_functions'];
@@ -22,6 +29,7 @@ const VERSION_0_2 = [
   '20261129200050_routing_tables',
   '20261129200100_money_functions',
 ];
+const VERSION_0_3 = ['20261130100000_delivery_tables', '20261130100100_delivery_functions'];
 
 let database: TestDatabase;
 let client: pg.Client;
@@ -72,7 +80,78 @@ const OLD_PLAN = {
   creditsTotal: 100,
 };
 
-it('a database of version 0.1 with money in it goes on under version 0.2', async () => {
+const submissionOf = (id: string) => `sub_${id.slice(4)}_1`;
+
+async function accept(id: string): Promise<void> {
+  await call('claim_submission', {
+    generationId: id,
+    ordinal: 1,
+    routeIndex: 0,
+    submissionId: submissionOf(id),
+    provider: 'infro',
+    credential: 'default',
+    idempotencyKey: id,
+    request: { method: 'POST', path: '/', contentType: 'x', body: '{}' },
+    callbackBase: null,
+    callbackKeyId: null,
+    leaseMs: 40_000,
+    minimumRunwayMs: 0,
+    replay: true,
+    replayWindowMs: 1,
+  });
+  await call('record_submission', {
+    submissionId: submissionOf(id),
+    kind: 'accepted',
+    jobId: id,
+    handle: { jobId: id },
+    providerStatus: 'q',
+    dueInMs: 1,
+  });
+}
+
+async function succeed(id: string, cost: string | null): Promise<void> {
+  await call('record_observation', {
+    submissionId: submissionOf(id),
+    by: 'poll',
+    kind: 'succeeded',
+    status: 's',
+    outputCount: 1,
+    storeForMs: 100_000,
+    linkInMs: null,
+    // Over at once, so that the next attempt need not wait.
+    storeLeaseMs: 0,
+    dueInMs: 1,
+    cost: cost === null ? null : { amount: cost, unit: 'USD', final: false },
+  });
+}
+
+const outputOf = (id: string, attempt: number) =>
+  ({
+    generationId: id,
+    index: 0,
+    attempt,
+    result: 'stored',
+    path: `${id}/0-${attempt}`,
+    bytes: 5,
+    sha256: 'ab'.repeat(32),
+    mediaType: 'video/mp4',
+    retentionMs: 30 * 86_400_000,
+  }) as const;
+
+/** Kept for a moment only, so that its time is over after the upgrade. */
+async function storeOutput(id: string): Promise<void> {
+  await call('record_output', { ...outputOf(id, 1), retentionMs: 1 });
+}
+
+async function callBack(submissionId: string | null, eventKey: string): Promise<void> {
+  const facts = { provider: 'infro', credential: 'default', type: 't', terminal: false, progress: null };
+  await client.query('SELECT record_callback($1::jsonb, $2::bytea)', [
+    JSON.stringify({ ...facts, submissionId, eventKey, jobId: submissionId === null ? 'nobody' : null }),
+    Buffer.from('{}'),
+  ]);
+}
+
+it('a database of version 0.1 with money in it goes on under version 0.2 and 0.3', async () => {
   await apply(VERSION_0_1);
   const tenant = { id: newId('ten'), accountId: newId('acc') };
   await client.query(`INSERT INTO tenant (id, name) VALUES ($1, 'old')`, [tenant.id]);
@@ -89,91 +168,86 @@ it('a database of version 0.1 with money in it goes on under version 0.2', async
     expect(await call('create_generation', generation)).toMatchObject({ outcome: 'created' });
     return generation.generationId;
   };
-  const accept = async (id: string, cost: string | null) => {
-    const submissionId = `sub_${id.slice(4)}_1`;
-    await call('claim_submission', {
-      generationId: id,
-      ordinal: 1,
-      routeIndex: 0,
-      submissionId,
-      provider: 'infro',
-      credential: 'default',
-      idempotencyKey: id,
-      request: { method: 'POST', path: '/', contentType: 'x', body: '{}' },
-      callbackBase: null,
-      callbackKeyId: null,
-      leaseMs: 40_000,
-      minimumRunwayMs: 0,
-      replay: true,
-      replayWindowMs: 1,
-    });
-    await call('record_submission', {
-      submissionId,
-      kind: 'accepted',
-      jobId: id,
-      handle: { jobId: id },
-      providerStatus: 'q',
-      dueInMs: 1,
-    });
-    await call('record_observation', {
-      submissionId,
-      by: 'poll',
-      kind: 'succeeded',
-      status: 's',
-      outputCount: 1,
-      storeForMs: 100_000,
-      linkInMs: null,
-      storeLeaseMs: 1_000,
-      dueInMs: 1,
-      cost: cost === null ? null : { amount: cost, unit: 'USD', final: false },
-    });
-    await call('record_output', {
-      generationId: id,
-      index: 0,
-      attempt: 1,
-      result: 'stored',
-      path: `${id}/0-1`,
-      bytes: 5,
-      sha256: 'ab'.repeat(32),
-      mediaType: 'video/mp4',
-      retentionMs: 1_000,
-    });
-  };
   const [settled, underWay, queued] = [await create(), await create(), await create()];
-  await accept(settled, '0.25');
+  await accept(settled);
+  await succeed(settled, '0.25');
+  await storeOutput(settled);
   await call('settle', { generationId: settled, state: 'succeeded', errorCode: null });
-  await accept(underWay, null);
+  await accept(underWay);
+  await succeed(underWay, null);
+  await storeOutput(underWay);
 
   await apply(VERSION_0_2);
 
+  const credits = () => readCredits(db, tenant.id, 'default');
+  const ofAll = (available: number, held: number, spent: number) => ({
+    available,
+    held,
+    spent,
+    granted: 1_000,
+  });
+  expect(await credits()).toEqual(ofAll(700, 200, 100));
+  const { rows } = await client.query<{ cost: string }>(
+    `SELECT trim_scale(cost_amount) || ' ' || cost_unit || ' by ' || cost_source AS cost FROM submission WHERE generation_id = $1`,
+    [settled],
+  );
+  expect(rows).toEqual([{ cost: '0.25 USD by observation' }]);
+  const refund = { generationId: settled, credits: 40, reason: 'late', note: null, actor: 'test' };
+  expect(await call('refund_generation', refund)).toMatchObject({ outcome: 'refunded', credits: 40 });
+  const [running, storing] = [await create(), await create()];
+  for (const id of [running, storing]) await accept(id);
+  await succeed(storing, null);
+  await callBack(submissionOf(running), 'its own');
+  await callBack(null, 'of nobody');
+  await client.query(`UPDATE callback SET received_at = now() - interval '8 days'`);
+
+  await apply(VERSION_0_3);
+
   const sound = async () => (await checkInvariants(db)).filter(({ violations }) => violations > 0);
   expect(await sound()).toEqual([]);
-  expect(await readCredits(db, tenant.id, 'default')).toEqual({
-    available: 700,
-    held: 200,
-    spent: 100,
-    granted: 1_000,
-  });
-  const [submission] = await db.prisma.submission.findMany({ where: { generationId: settled } });
-  expect([submission?.costAmount?.toString(), submission?.costUnit, submission?.costSource]).toEqual([
-    '0.25',
-    'USD',
-    'observation',
+  expect(await credits()).toEqual(ofAll(540, 400, 60));
+  const found = await loadGeneration(db, { generationId: queued, dueInMs: 1_000 });
+  expect(found?.generation.plan.routes).toHaveLength(1);
+
+  const succeeded = { state: 'succeeded', errorCode: null } as const;
+  expect(await settle(db, underWay, succeeded)).toMatchObject({ outcome: 'settled', captured: 100 });
+  const { attempts } = await observe(db, running, 'succeeded');
+  expect(attempts).toEqual([{ index: 0, attempt: 1 }]);
+  expect(await claimOutputs(db, { generationId: storing, storeLeaseMs: 60_000 })).toEqual([
+    { index: 0, attempt: 2 },
   ]);
-  expect(
-    (await loadGeneration(db, { generationId: queued, dueInMs: 1_000 }))?.generation.plan.routes,
-  ).toHaveLength(1);
-  expect(await settle(db, underWay, { state: 'succeeded', errorCode: null })).toMatchObject({
-    outcome: 'settled',
-    captured: 100,
+  for (const [id, attempt] of [
+    [running, 1],
+    [storing, 2],
+  ] as const) {
+    await recordOutput(db, { ...outputOf(id, attempt), width: 1, height: 1, durationSeconds: 1 });
+    expect(await settle(db, id, succeeded)).toMatchObject({ outcome: 'settled', captured: 100 });
+  }
+  expect(await refundGeneration(db, { ...refund, credits: null, reason: 'more' })).toMatchObject({
+    outcome: 'refunded',
+    credits: 60,
   });
-  const refund = { generationId: settled, credits: null, reason: 'late', note: null, actor: 'test' };
-  expect(await refundGeneration(db, refund)).toMatchObject({ outcome: 'refunded', credits: 100 });
-  expect(await readCredits(db, tenant.id, 'default')).toEqual({
-    available: 800,
-    held: 100,
-    spent: 100,
-    granted: 1_000,
+  expect(await credits()).toEqual(ofAll(600, 100, 300));
+
+  expect(await deleteOutputs(db, { generationId: running, tenantId: tenant.id })).toEqual({
+    outcome: 'deleting',
+    count: 1,
+  });
+  // Those of version 0.1, whose second is over, and the one that was just deleted.
+  const removals = await claimFileRemovals(db, { limit: 10, leaseMs: 60_000 });
+  expect(removals.map(({ path }) => path).toSorted()).toEqual(
+    [settled, underWay, running].map((id) => `${id}/0-1`).toSorted(),
+  );
+  for (const file of removals) await finishFileRemoval(db, file);
+  expect(await eraseGeneration(db, { generationId: settled, tenantId: tenant.id })).toEqual({
+    outcome: 'erased',
+  });
+  const DAY_MS = 86_400_000;
+  expect(await pruneHistory(db, { keepMs: 30 * DAY_MS, unmatchedKeepMs: 7 * DAY_MS, limit: 100 })).toEqual({
+    callbacks: 1,
+    events: 0,
+    webhooks: 0,
+    more: false,
   });
   expect(await sound()).toEqual([]);
 });

@@ -7,6 +7,7 @@ const LAST_EVENT = 'a terminal generation has exactly one terminal event, its la
 const NO_GAP = 'event numbers have no gap';
 const PRICED = 'a capture is the price of one output by the outputs stored, within the hold';
 
+export const NO_OUTPUT_LEFT = 'a success that is told as expired has no output left, and no other has none';
 const ONE_JOB = 'at most one accepted job per submission';
 
 /** Planted in states, submissions, outputs and events. */
@@ -35,7 +36,7 @@ export const RUN_SEEDS: readonly Seed[] = [
         `state = 'succeeded', error_code = NULL, success_at = now(), store_until = now(), delivery = 'stored'`,
       ),
     ],
-    also: [RELEASED, 'succeeded means that an output is stored'],
+    also: [RELEASED, 'succeeded means that an output is stored', NO_OUTPUT_LEFT],
   },
   {
     name: RELEASED,
@@ -100,7 +101,7 @@ export const RUN_SEEDS: readonly Seed[] = [
     name: 'succeeded means that an output is stored',
     how: 'no output',
     sql: (p) => [`DELETE FROM output WHERE generation_id = '${p.ids.succeeded}'`],
-    also: [PRICED],
+    also: [PRICED, NO_OUTPUT_LEFT],
   },
   {
     name: 'no output is still being stored after the end',
