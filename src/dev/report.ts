@@ -38,7 +38,10 @@ export function reportText(report: Report): string {
     `${sample.model}: ${sample.state}${sample.finished_by === null ? '' : `, finished by ${sample.finished_by}`}, ${sample.credits.captured} credits captured`,
     ...(sample.output === null
       ? []
-      : [`  output   ${sample.output.path} (${sample.output.media_type}, ${sample.output.bytes} bytes)`]),
+      : [
+          `  output   ${sample.output.path} (${sample.output.media_type}, ${sample.output.bytes} bytes)`,
+          `  link     ${sample.output.url}`,
+        ]),
     `  status   ${stack.apiUrl}/v1/generations/${sample.id}`,
     ...(stack.temporalUiUrl === null ? [] : [`  run      ${runUrl(stack.temporalUiUrl, sample.id)}`]),
   ]);

@@ -20,6 +20,8 @@ export interface SampleResult {
   readonly credits: { readonly held: number; readonly captured: number; readonly released: number };
   readonly output: {
     readonly path: string | null;
+    /** Signed: whoever has it can read the file until its time. */
+    readonly url: string | null;
     readonly media_type: string | null;
     readonly bytes: number | null;
     readonly sha256: string | null;
@@ -110,6 +112,7 @@ async function toResult(stack: Stack, view: GenerationView): Promise<SampleResul
         ? null
         : {
             path: path === null ? null : createStorage(stack.storageUrl).locate(path),
+            url: output.url === null ? null : new URL(output.url, stack.apiUrl).href,
             media_type: output.media_type,
             bytes: output.bytes,
             sha256: output.sha256,

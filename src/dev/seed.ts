@@ -20,7 +20,7 @@ export async function seedTenant(databaseUrl: string): Promise<Seed> {
     const label = 'npm start';
     const tenantKey = await createApiKey(
       { db },
-      { tenantId, scopes: ['generations', 'credits:grant'], label },
+      { tenantId, scopes: ['generations', 'credits:grant', 'webhooks'], label },
     );
     const adminKey = await createApiKey({ db }, { tenantId: null, scopes: ['admin'], label });
     await grant(db, tenantId, 'first');

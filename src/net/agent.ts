@@ -85,6 +85,7 @@ async function vet(lookup: Lookup, hostname: string, guarded: boolean): Promise<
   return found.length === 0 ? new LookupError('no address') : new BlockedAddressError('blocked address');
 }
 
-async function resolveAll(hostname: string): ReturnType<Lookup> {
+/** The system's resolver. */
+export async function resolveAll(hostname: string): ReturnType<Lookup> {
   return systemLookup(hostname, { all: true });
 }

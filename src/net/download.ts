@@ -1,33 +1,22 @@
-import type { Agent, Dispatcher } from 'undici';
-import type { AllowEntry } from './allow.ts';
-import { isTruncation, transferFailure } from './failures.ts';
-import { joinHeaders, prepareHeaders } from './headers.ts';
-import { matchesHosts } from './hosts.ts';
-import { startLimits, type TransferLimits } from './limits.ts';
+import { continues, type Entity, readEntity } from './entity.ts';
+import type { Connecting } from './get-stream.ts';
+import { startLimits } from './limits.ts';
+import { failed, limitFailure, openSource, type OpenSource, rejected, type Transfer } from './open-source.ts';
 import type { DownloadAnswer, DownloadRequest } from './types.ts';
-import { checkUrl } from './url.ts';
 
-const MAX_REDIRECTS = 3;
-const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-const GONE = new Set([401, 403, 404, 410]);
+const MAX_RESUMES = 5;
 
-interface Context {
-  readonly agent: Agent;
-  readonly allow: readonly AllowEntry[];
-  readonly request: DownloadRequest;
-  readonly limits: TransferLimits;
-}
+type Failed = Extract<DownloadAnswer, { kind: 'failed' }>;
 
 /** Streams one file; see OutboundHttp.download. */
 export async function downloadFile(
-  agent: Agent,
-  allow: readonly AllowEntry[],
+  connecting: Connecting,
   request: DownloadRequest,
 ): Promise<DownloadAnswer> {
   request.signal.throwIfAborted();
   const limits = startLimits(request.limits, request.signal);
   try {
-    const answer = await follow({ agent, allow, request, limits });
+    const answer = await fetchWhole({ connecting, request, limits });
     if (answer.kind !== 'complete') request.signal.throwIfAborted();
     return answer;
   } finally {
@@ -35,120 +24,95 @@ export async function downloadFile(
   }
 }
 
-/** Walks the redirects: every hop passes the URL rules, the host list and, when connecting, the address guard. */
-async function follow(context: Context): Promise<DownloadAnswer> {
-  const { agent, allow, request, limits } = context;
-  // A fragment is never sent, so it is no reason to lose an output.
-  let next = request.url.replace(/#.*$/s, '');
-  for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
-    const checked = checkUrl(next, allow);
-    if (!checked.ok) return rejected(checked.problem === 'address' ? 'blocked_address' : 'invalid_url');
-    const { url } = checked;
-    if (!matchesHosts(url, request.hosts)) return rejected('blocked_host');
-    const headers = prepareHeaders(request.headersFor(new URL(url)));
-    if (headers === null) return failed('invalid_request');
-
-    let response: Dispatcher.ResponseData;
-    try {
-      response = await agent.request({
-        origin: url.origin,
-        path: url.pathname + url.search,
-        method: 'GET',
-        headers: { ...headers, 'accept-encoding': 'identity' },
-        signal: limits.signal,
-      });
-    } catch (error) {
-      if (limits.signal.aborted) return failed('timeout');
-      const reason = transferFailure(error, url.protocol === 'https:');
-      return reason === 'blocked_address' ? rejected(reason) : failed(reason);
-    }
-    limits.touch();
-    if (response.statusCode === 200) return receive(context, response);
-    discard(response);
-    if (GONE.has(response.statusCode)) return { kind: 'gone', status: response.statusCode };
-    const location = joinHeaders(response.headers)['location'];
-    if (!REDIRECTS.has(response.statusCode) || location === undefined) return failed('http_status');
-    if (!URL.canParse(location, url.href)) return rejected('invalid_url');
-    const target = new URL(location, url);
-    target.hash = '';
-    next = target.href;
+/** The whole file; where its source breaks off, the rest is asked for, as long as each time brings some of it. */
+async function fetchWhole(transfer: Transfer): Promise<DownloadAnswer> {
+  const first = await openSource(transfer, 'whole');
+  if (first.kind !== 'open') return first;
+  const entity = readEntity(first.headers, transfer.request.limits.maxBytes);
+  if ('kind' in entity) {
+    first.close();
+    return entity;
   }
-  return rejected('redirects');
+  let source = first;
+  let bytes = 0;
+  for (let resumes = 0; ; resumes++) {
+    const part = await receive(transfer, source, bytes, entity);
+    if (part.kind === 'end') {
+      const { contentType } = entity;
+      return { kind: 'complete', bytes: part.bytes, contentType, ...(resumes > 0 && { resumes }) };
+    }
+    if (part.kind !== 'broken') return part;
+    if (part.bytes === bytes || resumes === MAX_RESUMES) return failed(part.reason);
+    bytes = part.bytes;
+    const next = await resume(transfer, bytes, entity);
+    if (next === null) return failed(part.reason);
+    source = next;
+  }
 }
 
-/** Hands the body on chunk by chunk; anything but the identity encoding, or more than the limit, is cut off. */
+/** The rest of the file from there on, or null when its source does not offer exactly that. */
+async function resume(transfer: Transfer, from: number, entity: Entity): Promise<OpenSource | null> {
+  if (entity.validator === null || entity.bytes === null || from >= entity.bytes) return null;
+  const limit = transfer.limits.reached();
+  if (limit !== null && limit !== 'idle') return null;
+  // From the first URL on, so that every check is made again and a signed redirect is a fresh one.
+  const source = await openSource(transfer, { from, validator: entity.validator });
+  if (source.kind !== 'open') return null;
+  if (continues(source.headers, from, entity)) return source;
+  source.close();
+  return null;
+}
+
+type Part =
+  | { readonly kind: 'end'; readonly bytes: number }
+  | Extract<DownloadAnswer, { kind: 'rejected' | 'failed' }>
+  /** The source broke off after so many bytes of the file. */
+  | { readonly kind: 'broken'; readonly bytes: number; readonly reason: Failed['reason'] };
+
+/** Hands one body on chunk by chunk, as the file's bytes from `from` on; cut off above the limit. */
 async function receive(
-  { request, limits }: Context,
-  response: Dispatcher.ResponseData,
-): Promise<DownloadAnswer> {
-  const headers = joinHeaders(response.headers);
-  const declared = headers['content-length'] === undefined ? null : Number(headers['content-length']);
-  const problem = findHeaderProblem(headers, declared, request.limits.maxBytes);
-  if (problem !== null) {
-    discard(response);
-    return problem;
-  }
-  let bytes = 0;
-  const chunks = response.body[Symbol.asyncIterator]();
+  { request, limits }: Transfer,
+  { body, failure, close }: OpenSource,
+  from: number,
+  entity: Entity,
+): Promise<Part> {
+  let bytes = from;
+  const broken = (reason: Failed['reason']): Part => ({ kind: 'broken', bytes, reason });
+  const chunks = body[Symbol.asyncIterator]();
   try {
     for (;;) {
       const next = await nextChunk(chunks);
-      if (next.kind === 'error') {
-        if (limits.signal.aborted) return failed('timeout');
-        return failed(isTruncation(next.error) ? 'truncated' : transferFailure(next.error, false));
-      }
+      // Asked first: what is read ahead already still comes after the end.
+      if (limits.reached() !== null) return broken(limitFailure(limits));
+      if (next.kind === 'error') return broken(failure());
       if (next.kind === 'end') break;
-      bytes += next.chunk.length;
-      if (bytes > request.limits.maxBytes) return rejected('too_large');
-      limits.hold();
+      const after = bytes + next.chunk.length;
+      if (after > request.limits.maxBytes) return rejected('too_large');
+      if (entity.bytes !== null && after > entity.bytes) return failed('bad_answer');
+      limits.hold(next.chunk.length);
       await request.write(next.chunk);
+      bytes = after;
       limits.touch();
       request.onProgress?.(bytes);
     }
   } finally {
-    discard(response);
+    close();
   }
-  if (declared !== null && declared !== bytes) return failed('truncated');
-  return { kind: 'complete', bytes, contentType: headers['content-type'] ?? null };
-}
-
-function findHeaderProblem(
-  headers: Readonly<Record<string, string>>,
-  declared: number | null,
-  maxBytes: number,
-): DownloadAnswer | null {
-  const content = (headers['content-encoding'] ?? 'identity').trim().toLowerCase();
-  const transfer = (headers['transfer-encoding'] ?? 'chunked').trim().toLowerCase();
-  if (content !== 'identity' || transfer !== 'chunked') return rejected('encoded');
-  if (declared !== null && !Number.isSafeInteger(declared)) return failed('bad_answer');
-  return declared !== null && declared > maxBytes ? rejected('too_large') : null;
+  if (entity.bytes !== null && entity.bytes !== bytes) return broken('truncated');
+  return { kind: 'end', bytes };
 }
 
 type Next =
   | { readonly kind: 'chunk'; readonly chunk: Uint8Array }
   | { readonly kind: 'end' }
-  | { readonly kind: 'error'; readonly error: unknown };
+  | { readonly kind: 'error' };
 
 /** Keeps the source's errors apart from the sink's. */
 async function nextChunk(chunks: AsyncIterator<Uint8Array>): Promise<Next> {
   try {
     const { done, value } = await chunks.next();
     return done ? { kind: 'end' } : { kind: 'chunk', chunk: value };
-  } catch (error) {
-    return { kind: 'error', error };
+  } catch {
+    return { kind: 'error' };
   }
-}
-
-/** Closes the connection without reading on; a body destroyed early emits an error that nobody waits for. */
-function discard(response: Dispatcher.ResponseData): void {
-  response.body.on('error', () => {});
-  response.body.destroy();
-}
-
-function rejected(reason: Extract<DownloadAnswer, { kind: 'rejected' }>['reason']): DownloadAnswer {
-  return { kind: 'rejected', reason };
-}
-
-function failed(reason: Extract<DownloadAnswer, { kind: 'failed' }>['reason']): DownloadAnswer {
-  return { kind: 'failed', reason };
 }

@@ -34,23 +34,26 @@ export function connectFailure(error: unknown, secure: boolean): NetFailure {
 /** Why an exchange that had begun did not end as an answer. */
 export function exchangeFailure(error: unknown): NetFailure {
   const code = codeOf(error);
-  const malformed = code === 'HPE' || code === 'UND_ERR_HEADERS_OVERFLOW';
+  const malformed = code.startsWith('HPE') || code === 'UND_ERR_HEADERS_OVERFLOW';
   return malformed || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' ? 'bad_answer' : 'reset';
 }
 
 /** Why a transfer failed, where it does not matter whether anything was sent. */
 export function transferFailure(error: unknown, secure: boolean): NetFailure {
   const code = codeOf(error);
-  const begun = code === 'HPE' || code.startsWith('UND_ERR_HEADERS') || code === 'UND_ERR_SOCKET';
+  const begun = code.startsWith('HPE') || code.startsWith('UND_ERR_HEADERS') || code === 'UND_ERR_SOCKET';
   return begun || code === 'ECONNRESET' || code === 'EPIPE'
     ? exchangeFailure(error)
     : connectFailure(error, secure);
 }
 
-/** True for a body that ended early although the sender closed the connection in order. */
-export function isTruncation(error: unknown): boolean {
+/**
+ * Why a body broke off, by the error of its connection. null = there was none: the sender closed it in order, too early;
+ * a length or chunk that is wrong is the same.
+ */
+export function bodyFailure(error: unknown): NetFailure | 'truncated' {
   const code = codeOf(error);
-  return code === 'HPE' || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' || code === 'UND_ERR_SOCKET';
+  return error === null || code.startsWith('HPE') ? 'truncated' : transferFailure(error, false);
 }
 
 function codeOf(error: unknown): string {

@@ -6,6 +6,8 @@ import type { OutboundHttp } from './types.ts';
 
 export { isPublicAddress } from './addresses.ts';
 export { type AllowEntry, assertProductionSafe, parseAllow } from './allow.ts';
+export { isInlineFile, readInlineFile } from './data-url.ts';
+export { uploadFile } from './upload.ts';
 export { checkUrl } from './url.ts';
 export type * from './types.ts';
 
@@ -25,12 +27,18 @@ export function createOutboundHttp(options: OutboundOptions): OutboundHttp {
   const { allow, lookup, connectTimeoutMs = DEFAULT_CONNECT_TIMEOUT_MS } = options;
   const shared = createAgent({ allow, lookup, connectTimeoutMs, reuseConnections: true });
   const single = createAgent({ allow, lookup, connectTimeoutMs, reuseConnections: false });
+  const downloads = new Set<Promise<unknown>>();
   let closed: Promise<unknown> | null = null;
   return {
     request: (request) => sendRequest({ shared, single, allow }, request),
-    download: (request) => downloadFile(single, allow, request),
+    async download(request) {
+      if (closed !== null) return { kind: 'failed', reason: 'connect_refused' };
+      const running = downloadFile({ allow, lookup, connectTimeoutMs }, request);
+      downloads.add(running);
+      return running.finally(() => downloads.delete(running));
+    },
     async close() {
-      closed ??= Promise.all([shared.close(), single.close()]);
+      closed ??= Promise.all([shared.close(), single.close(), Promise.allSettled(downloads)]);
       await closed;
     },
   };

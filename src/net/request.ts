@@ -47,7 +47,8 @@ function createHandler(
   secure: boolean,
   resolve: (answer: OutboundAnswer) => void,
 ): Dispatcher.DispatchHandler {
-  const maxBytes = request.maxAnswerBytes ?? DEFAULT_MAX_ANSWER_BYTES;
+  const { cutAnswerAt: cutAt = null } = request;
+  const maxBytes = cutAt ?? request.maxAnswerBytes ?? DEFAULT_MAX_ANSWER_BYTES;
   let controller: Dispatcher.DispatchController | null = null;
   let ended = false;
   let status = 0;
@@ -62,8 +63,13 @@ function createHandler(
     resolve(answer);
     controller?.abort(new Error('ended'));
   };
+  /** The head is there and the caller wants no more than a part of the body: then this part is the answer. */
+  const cut = (): OutboundAnswer | null => {
+    if (cutAt === null || status === 0) return null;
+    return { kind: 'answer', status, headers, body: Buffer.concat(chunks).subarray(0, cutAt) };
+  };
   const timer = setTimeout(() => {
-    end(controller === null ? notSent('connect_timeout') : interrupted('timeout'));
+    end(cut() ?? (controller === null ? notSent('connect_timeout') : interrupted('timeout')));
   }, request.timeoutMs);
 
   return {
@@ -80,22 +86,23 @@ function createHandler(
       if (statusCode < 200) return;
       status = statusCode;
       headers = joinHeaders(rawHeaders);
-      if (Number(headers['content-length'] ?? 0) > maxBytes) end(interrupted('answer_too_large'));
+      const tooLarge = Number(headers['content-length'] ?? 0) > maxBytes;
+      if (cutAt === null && tooLarge) end(interrupted('answer_too_large'));
     },
     onResponseData(_controller, chunk) {
       bytes += chunk.length;
-      if (bytes > maxBytes) end(interrupted('answer_too_large'));
-      else chunks.push(chunk);
+      if (cutAt !== null || bytes <= maxBytes) chunks.push(chunk);
+      if (bytes > maxBytes) end(cut() ?? interrupted('answer_too_large'));
     },
     onResponseEnd() {
       const body = decodeBody(Buffer.concat(chunks), headers['content-encoding'], maxBytes);
       controller = null;
-      end(body === null ? interrupted('bad_answer') : { kind: 'answer', status, headers, body });
+      end(body === null ? (cut() ?? interrupted('bad_answer')) : { kind: 'answer', status, headers, body });
     },
     onResponseError(_controller, error) {
       const never = controller === null;
       controller = null;
-      end(never ? notSent(connectFailure(error, secure)) : interrupted(exchangeFailure(error)));
+      end(cut() ?? (never ? notSent(connectFailure(error, secure)) : interrupted(exchangeFailure(error))));
     },
   };
 }

@@ -1,8 +1,17 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { link, mkdir, open, readdir, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { createFile, FILE_MODE, FOLDER_MODE, type OpenFile, syncFolder } from './pending.ts';
-import { assertStoragePath } from './paths.ts';
+import { codeOf, FAILURE_TEXTS } from './failures.ts';
+import {
+  createFileSink,
+  explainFileError,
+  FILE_MODE,
+  FOLDER_MODE,
+  type OpenFile,
+  syncFolder,
+} from './file-sink.ts';
+import { assertRange, assertStoragePath, isStoragePath } from './paths.ts';
+import { createPendingFile } from './pending.ts';
 import type { Storage } from './types.ts';
 
 const TEMPORARY = 'tmp';
@@ -24,8 +33,14 @@ export function createFilesystemStorage(root: string, openFile: OpenFile = open)
     locate,
     async create(path) {
       const target = locate(path);
-      await mkdir(temporary, { recursive: true, mode: FOLDER_MODE });
-      return createFile({ path, target, temporary: join(temporary, randomUUID()), openFile });
+      const open = async () => {
+        await mkdir(temporary, { recursive: true, mode: FOLDER_MODE });
+        return createFileSink({ target, temporary: join(temporary, randomUUID()), openFile });
+      };
+      const sink = await open().catch((error: unknown) => {
+        throw explainFileError(error);
+      });
+      return createPendingFile(path, sink, explainFileError);
     },
     async stat(path) {
       const handle = await openStored(locate(path));
@@ -39,21 +54,19 @@ export function createFilesystemStorage(root: string, openFile: OpenFile = open)
       return { bytes, sha256: hash.digest('hex') };
     },
     async read(path, range) {
-      const handle = await openStored(locate(path));
-      if (handle === null)
-        throw new Error('no file is stored under this path: it was never stored or is deleted');
-      if (range !== undefined && !isRange(range)) {
-        await handle.close();
-        throw new RangeError('range needs whole numbers with 0 <= start <= end');
-      }
+      const target = locate(path);
+      if (range !== undefined) assertRange(range);
+      const handle = await openStored(target);
+      if (handle === null) throw new Error(FAILURE_TEXTS.missing);
       return handle.createReadStream(range ?? {});
     },
     async *list(before) {
       for (const folder of await namesIn(base)) {
         if (folder === TEMPORARY) continue;
         for (const file of await namesIn(join(base, folder))) {
-          const facts = await stat(join(base, folder, file)).catch(() => null);
-          if (facts?.isFile() === true && facts.mtime < before) yield `${folder}/${file}`;
+          const path = `${folder}/${file}`;
+          const facts = isStoragePath(path) ? await stat(join(base, path)).catch(() => null) : null;
+          if (facts?.isFile() === true && facts.mtime < before) yield path;
         }
       }
     },
@@ -100,14 +113,9 @@ async function openStored(target: string): Promise<Awaited<ReturnType<typeof ope
   try {
     return await open(target, 'r');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))
-      return null;
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return null;
     throw error;
   }
-}
-
-function isRange({ start, end }: { readonly start: number; readonly end: number }): boolean {
-  return Number.isSafeInteger(start) && Number.isSafeInteger(end) && start >= 0 && start <= end;
 }
 
 /** Empty for what is no folder, or is gone. */

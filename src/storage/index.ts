@@ -1,22 +1,28 @@
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createFilesystemStorage } from './filesystem.ts';
+import { createS3Storage } from './s3.ts';
+import { parseS3Url } from './s3-url.ts';
 import type { Storage } from './types.ts';
 
+export { createScan } from './scan.ts';
+export { parseScanCommand } from './scan-command.ts';
+export type { ScanConfig } from './scan-result.ts';
 export { createMediaCheck, type MediaCheck, type MediaVerdict } from './sniff.ts';
+export { StorageError } from './failures.ts';
 export type * from './types.ts';
 
 /**
- * The storage that STORAGE_URL names. Now supported: `file:` with an absolute path (`file:///srv/darkroom`) or one
- * relative to the working folder (`file:./data`); spaces may stand as they are or as `%20`. Anything else throws.
+ * The storage that STORAGE_URL names: `file:` with an absolute path (`file:///srv/darkroom`) or one relative to the
+ * working folder (`file:./data`), where spaces may stand as they are or as `%20`; or
+ * `s3://bucket/prefix?region=…&endpoint=https://…&path_style=true`. Anything else throws. Reaches for nothing yet.
  */
 export function createStorage(storageUrl: string): Storage {
-  if (!/^file:/i.test(storageUrl)) {
-    throw new Error(
-      `STORAGE_URL has an unsupported form (${schemeOf(storageUrl)}): supported now is file:, for example file:./data or file:///srv/darkroom.`,
-    );
-  }
-  return createFilesystemStorage(folderOf(storageUrl.slice('file:'.length)));
+  if (/^s3:/i.test(storageUrl)) return createS3Storage(parseS3Url(storageUrl));
+  if (/^file:/i.test(storageUrl)) return createFilesystemStorage(folderOf(storageUrl.slice('file:'.length)));
+  throw new Error(
+    `STORAGE_URL has an unsupported form (${schemeOf(storageUrl)}): write file:./data, file:///srv/darkroom or s3://bucket/prefix?region=eu-west-1.`,
+  );
 }
 
 function folderOf(rest: string): string {

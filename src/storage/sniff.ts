@@ -1,13 +1,23 @@
+import { gif } from './containers/gif.ts';
+import { glb } from './containers/glb.ts';
+import { jpeg } from './containers/jpeg.ts';
+import { mp3 } from './containers/mp3.ts';
 import { mp4 } from './containers/mp4.ts';
-import { type Container, type ContainerParser, type MediaVerdict, TRUNCATED } from './containers/parser.ts';
+import { type Container, type MediaVerdict, UNKNOWN } from './containers/parser.ts';
 import { png } from './containers/png.ts';
+import { startWalk, type Walk } from './containers/walk.ts';
 import { wav } from './containers/wav.ts';
+import { webm } from './containers/webm.ts';
+import { webp } from './containers/webp.ts';
 
 export type { MediaVerdict } from './containers/parser.ts';
 
 /** One more kind of file is one more line here and one file beside them. */
-const CONTAINERS: readonly Container[] = [mp4, png, wav];
+const CONTAINERS: readonly Container[] = [mp4, png, wav, jpeg, webp, gif, webm, glb, mp3];
 const HEAD_BYTES = 16;
+/** What the columns of our tables hold. */
+const MAX_PIXELS = 0x7fffffff;
+const MAX_SECONDS = 1e9;
 
 /** Watches a file go by; holds at most a few MiB (an MP4's index), never the file. */
 export interface MediaCheck {
@@ -42,7 +52,7 @@ export function createMediaCheck(): MediaCheck {
         throw new Error(`media check saw ${total} bytes of ${totalBytes}: write every chunk`);
       if (total === 0) return { ok: false, reason: 'empty' };
       if (walk === undefined) walk = beginWalk(head);
-      return walk?.finish() ?? { ok: false, reason: 'unknown_type' };
+      return plausible(walk?.finish() ?? UNKNOWN);
     },
   };
 }
@@ -55,40 +65,21 @@ function beginWalk(head: Uint8Array): Walk | null {
   return walk;
 }
 
-interface Walk {
-  write(chunk: Uint8Array): void;
-  finish(): MediaVerdict;
+/** A whole file may still say nonsense of itself; that is as good as nothing. */
+function plausible(verdict: MediaVerdict): MediaVerdict {
+  if (!verdict.ok) return verdict;
+  const { width, height, durationSeconds } = verdict;
+  const isSize = isPixels(width) && isPixels(height);
+  const isDuration = durationSeconds !== null && durationSeconds >= 0 && durationSeconds <= MAX_SECONDS;
+  return {
+    ...verdict,
+    width: isSize ? width : null,
+    height: isSize ? height : null,
+    // Microseconds are more than any of them means.
+    durationSeconds: isDuration ? Math.round(durationSeconds * 1e6) / 1e6 : null,
+  };
 }
 
-/** Feeds a parser with what it asks for, however the bytes are cut. */
-function startWalk(parser: ContainerParser): Walk {
-  let step = parser.next();
-  let taken: Uint8Array[] = [];
-  let done = 0;
-
-  const needed = (): number => {
-    if (step.done) return Infinity;
-    return 'take' in step.value ? step.value.take : step.value.skip;
-  };
-  return {
-    write(chunk) {
-      let at = 0;
-      while (!step.done && at < chunk.length) {
-        const part = chunk.subarray(at, at + needed() - done);
-        // A copy: the caller may use its buffer again.
-        if ('take' in step.value) taken.push(Uint8Array.from(part));
-        at += part.length;
-        done += part.length;
-        if (done < needed()) return;
-        const bytes = 'take' in step.value ? Buffer.concat(taken) : new Uint8Array(0);
-        taken = [];
-        done = 0;
-        step = parser.next(bytes);
-      }
-    },
-    finish() {
-      if (!step.done && done === 0) step = parser.next(null);
-      return step.done ? step.value : TRUNCATED;
-    },
-  };
+function isPixels(value: number | null): boolean {
+  return value !== null && value > 0 && value <= MAX_PIXELS;
 }

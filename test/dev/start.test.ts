@@ -20,7 +20,12 @@ interface Printed {
   readonly simulators: Readonly<Record<string, string>>;
   readonly generations: readonly {
     readonly id: string;
-    readonly output: { readonly path: string; readonly bytes: number; readonly sha256: string };
+    readonly output: {
+      readonly path: string;
+      readonly url: string;
+      readonly bytes: number;
+      readonly sha256: string;
+    };
   }[];
   readonly credits_before: { readonly available: number; readonly spent: number };
   readonly credits_after: { readonly available: number; readonly spent: number };
@@ -111,6 +116,8 @@ describe('npm start', { timeout: 120_000 }, () => {
       const file = readFileSync(output.path);
       expect(file.length).toBe(output.bytes);
       expect(createHash('sha256').update(file).digest('hex')).toBe(output.sha256);
+      const linked = await fetch(output.url, { signal: AbortSignal.timeout(5_000) });
+      expect(file.equals(Buffer.from(await linked.arrayBuffer()))).toBe(true);
     }
     const pages = ['/docs', '/openapi.json', '/readyz'].map((path) => answers(`${printed.api_url}${path}`));
     expect(await Promise.all(pages)).toEqual([200, 200, 200]);
@@ -167,6 +174,7 @@ function sample(model: string) {
     credits: { held: 0, captured: 100, released: 0 },
     output: {
       path: expect.any(String),
+      url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/files\/outputs\//),
       media_type: 'video/mp4',
       bytes: expect.any(Number),
       sha256: expect.stringMatching(/^[0-9a-f]{64}$/),

@@ -65,3 +65,44 @@ export function wav(samples: number, sizes: { riff?: number; data?: number } = {
   file.writeUInt32LE(sizes.data ?? samples * 2, 40);
   return file;
 }
+
+/** Binary glTF: JSON and, if not empty, binary data; `length` replaces the true one in the header. */
+export function glb(options: { version?: number; length?: number; first?: string } = {}): Buffer {
+  const chunk = (type: string, content: Uint8Array): Buffer =>
+    Buffer.concat([uint32(content.length).reverse(), Buffer.from(type, 'latin1'), content]);
+  const chunks = Buffer.concat([
+    chunk(options.first ?? 'JSON', Buffer.from('{"asset":{"version":"2.0"}} ')),
+    chunk('BIN\0', Buffer.alloc(64, 7)),
+  ]);
+  const header = Buffer.from('glTF', 'latin1');
+  const length = options.length ?? chunks.length + 12;
+  return Buffer.concat([header, uint32(options.version ?? 2).reverse(), uint32(length).reverse(), chunks]);
+}
+
+/** A marker and its content behind their length, as in JPEG. */
+export function segment(marker: number, content: Uint8Array): Buffer {
+  const length = content.length + 2;
+  return Buffer.concat([Buffer.from([0xff, marker, length >> 8, length & 0xff]), content]);
+}
+
+/** An EBML element: id in hex; `open` leaves its size unknown. */
+export function element(id: string, content: Uint8Array | string, open = false): Buffer {
+  const body = Buffer.from(content);
+  const size = open ? Buffer.from('01ffffffffffffff', 'hex') : Buffer.alloc(8);
+  if (!open) {
+    size.writeUInt32BE(body.length, 4);
+    size[0] = 1;
+  }
+  return Buffer.concat([Buffer.from(id, 'hex'), size, body]);
+}
+
+export function riff(type: string, ...chunks: readonly Uint8Array[]): Buffer {
+  const content = Buffer.concat([Buffer.from(type, 'latin1'), ...chunks]);
+  return Buffer.concat([Buffer.from('RIFF', 'latin1'), uint32(content.length).reverse(), content]);
+}
+
+/** A RIFF chunk, padded to an even length. */
+export function riffChunk(type: string, content: Uint8Array): Buffer {
+  const size = uint32(content.length).reverse();
+  return Buffer.concat([Buffer.from(type, 'latin1'), size, content, Buffer.alloc(content.length % 2)]);
+}

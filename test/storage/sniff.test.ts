@@ -1,19 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createMediaCheck, type MediaVerdict } from '../../src/storage/index.ts';
+import { createMediaCheck } from '../../src/storage/index.ts';
 import { box, ftyp, largeBox, moov, png, wav } from './media.ts';
-
-/** Feeds the file in pieces of this size, from one buffer that is used again, as a socket might. */
-function check(file: Uint8Array, pieceBytes = 64): MediaVerdict {
-  const media = createMediaCheck();
-  const buffer = Buffer.alloc(pieceBytes);
-  for (let at = 0; at < file.length; at += pieceBytes) {
-    const piece = file.subarray(at, at + pieceBytes);
-    buffer.set(piece);
-    media.write(buffer.subarray(0, piece.length));
-    buffer.fill(0xee);
-  }
-  return media.finish(file.length);
-}
+import { check } from './sniff.ts';
 
 const MDAT = box('mdat', Buffer.alloc(300, 0x55));
 const MOOV = moov(1920, 1080, 5);
@@ -46,7 +34,9 @@ describe.each(FILES)('media check: %s', (_name, file, expected) => {
   });
 
   it('DL-1: is truncated wherever it is cut', () => {
-    const verdicts = Array.from({ length: file.length - 17 }, (_, i) => check(file.subarray(0, i + 16)));
+    const verdicts = Array.from({ length: file.length - 17 }, (_, i) =>
+      check(file.subarray(0, i + 16), 1024),
+    );
     for (const verdict of verdicts) expect(verdict).toEqual(TRUNCATED);
   });
 });
@@ -61,6 +51,12 @@ describe('media check', () => {
     ['SVG', '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'],
     ['XML error', '<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>'],
     ['JSON error', '{"error":"expired"}'],
+    ['PDF', '%PDF-1.7\n%\u00e2\u00e3\u00cf\u00d3\n1 0 obj\n'],
+    ['Matroska', '\u001aE\u00df\u00a3\u008bB\u0082\u0088matroska\u0018S\u0080g'],
+    ['glTF 1', 'glTF\u0001\0\0\0\u0014\0\0\0\0\0\0\0\0\0\0\0'],
+    ['ID3 before FLAC', 'ID3\u0004\0\0\0\0\0\0fLaC\0\0\0\u0022'],
+    ['AAC', '\u00ff\u00f1P\u0080\u0004\u001f\u00fc\0\0\0\0\0\0\0\0\0\0'],
+    ['UTF-16', '\u00ff\u00fe<\0h\0t\0m\0l\0>\0\0\0'],
     ['ELF', '\u007fELF\u0002\u0001\u0001\0\0\0\0\0\0\0\0\0\u0003\0>\0'],
     ['AVIF', '\0\0\0\u001cftypavif\0\0\0\0avifmif1miaf'],
     ['one byte', 'x'],
