@@ -1,8 +1,9 @@
 import type { CallbackUrls } from '../domain/callback-urls.ts';
+import type { FileLinks } from '../domain/file-links.ts';
 import type { Provider, ProviderCredential } from '../domain/provider.ts';
 import type { Db } from '../db/index.ts';
 import type { OutboundHttp } from '../net/index.ts';
-import type { Storage } from '../storage/index.ts';
+import type { FileScan, Storage } from '../storage/index.ts';
 import type { DownloadSlots } from './download-slots.ts';
 import type { Observe } from './observe-together.ts';
 import type { PollBudget } from './poll-budget.ts';
@@ -27,8 +28,12 @@ export interface ActivityDeps {
   readonly providers: ReadonlyMap<string, ProviderAccess>;
   readonly http: OutboundHttp;
   readonly storage: Storage;
+  /** Asked of every stored output before it counts as stored. */
+  readonly scan: FileScan;
   readonly slots: DownloadSlots;
   readonly callbacks: CallbackUrls;
+  /** How providers fetch inputs from us; null without PUBLIC_URL: then they are sent inline, where that is possible. */
+  readonly links: FileLinks | null;
   readonly observe: Observe;
   readonly pollBudget: PollBudget;
   /** How long outputs are kept, in milliseconds. */

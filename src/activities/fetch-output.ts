@@ -1,24 +1,14 @@
 import { recordOutput, renewOutput } from '../db/index.ts';
-import type { OutputRecord } from '../db/index.ts';
-import type { DownloadAnswer } from '../net/index.ts';
-import { createMediaCheck } from '../storage/index.ts';
-import type { MediaCheck, PendingFile } from '../storage/index.ts';
 import type { ActivityDeps } from './deps.ts';
-import { callsOf } from './job.ts';
 import type { AttemptContext, Job } from './job.ts';
+import { removeUnnamed, StorageTrouble, tellTrouble } from './storage-trouble.ts';
+import { pathOf, storeFile } from './store-file.ts';
+import type { FileOutcome, FileTarget } from './store-file.ts';
 
-interface Target {
-  readonly generationId: string;
-  readonly index: number;
-  readonly attempt: number;
-  readonly url: string;
-  readonly linkExpiresAt: number;
-}
-
-const IDLE_MS = 30_000;
-const TOTAL_MS = 3_600_000;
 /** A link that is dead twice, the second time fresh from the provider, is gone for good. */
 const GONE_FOR_GOOD = 2;
+/** Files of so many attempts before are looked after once the output is decided; more never died in a row. */
+const EARLIER_ATTEMPTS = 10;
 
 /**
  * Copies one output into storage and records the end of this attempt. Once begun it is not stopped by the run moving
@@ -27,93 +17,74 @@ const GONE_FOR_GOOD = 2;
 export async function fetchOutput(
   deps: ActivityDeps,
   job: Job,
-  target: Target,
+  target: FileTarget,
   context: AttemptContext,
 ): Promise<void> {
   const { generationId, index, attempt } = target;
-  const { timings } = job.loaded.generation.plan;
-  const lease = { generationId, index, attempt, storeLeaseMs: timings.storeLeaseMs };
-  // Kept also while it waits for a slot, so that nobody else queues for the same output.
+  const lease = {
+    generationId,
+    index,
+    attempt,
+    storeLeaseMs: job.loaded.generation.plan.timings.storeLeaseMs,
+  };
+  // Kept also while it waits for a slot, so that nobody else queues for the same output, and while it is scanned.
   const renewal = setInterval(() => {
     renewOutput(deps.db, lease).catch(() => undefined);
-  }, timings.storeLeaseMs / 3);
+  }, lease.storeLeaseMs / 3);
   let release: (() => void) | undefined;
-  let file: PendingFile | undefined;
   try {
     release = await deps.slots.acquire(target.linkExpiresAt, context.shutdown);
     if (!(await renewOutput(deps.db, lease))) return;
-    file = await deps.storage.create(`${generationId}/${index}-${attempt}`);
-    const check = createMediaCheck();
-    const answer = await download(deps, job, target, { file, check, signal: context.shutdown });
-    const record = await judgeFile(deps, job, answer, file, check);
-    const recorded = await recordOutput(deps.db, { generationId, index, attempt, ...record });
-    const lost =
-      record.result === 'stored' && recorded.outcome === 'lost_race' && recorded.path !== record.path;
-    if (lost) await deps.storage.remove(record.path);
-    if (recorded.state === 'storing' && recorded.goneCount >= GONE_FOR_GOOD) {
-      await recordOutput(deps.db, { generationId, index, attempt, result: 'lost', problem: 'link_gone' });
-    }
-    deps.log.info(
-      { generation: generationId, output: index, attempt, result: record.result },
-      'output fetched',
-    );
+    const outcome = await storeFile(deps, job, target, context).catch((error: unknown): FileOutcome => {
+      if (!(error instanceof StorageTrouble)) throw error;
+      tellTrouble(deps, error);
+      return { result: 'retry', problem: error.problem, gone: false };
+    });
+    await recordEnd(deps, target, outcome);
   } finally {
     clearInterval(renewal);
-    await file?.discard();
     release?.();
   }
 }
 
-function download(
-  deps: ActivityDeps,
-  job: Job,
-  target: Target,
-  sink: { file: PendingFile; check: MediaCheck; signal: AbortSignal },
-): Promise<DownloadAnswer> {
-  const { provider, options } = callsOf(deps, job);
-  return deps.http.download({
-    url: target.url,
-    hosts: provider.outputHosts,
-    headersFor: (url) => provider.downloadAuth(url, options.credential),
-    limits: { maxBytes: job.loaded.generation.plan.outputs.maxBytes, idleMs: IDLE_MS, totalMs: TOTAL_MS },
-    signal: sink.signal,
-    write: async (chunk) => {
-      sink.check.write(chunk);
-      await sink.file.write(chunk);
+async function recordEnd(deps: ActivityDeps, target: FileTarget, outcome: FileOutcome): Promise<void> {
+  const { generationId, index, attempt } = target;
+  const id = { generationId, index, attempt };
+  let recorded = await recordOutput(deps.db, { ...id, ...outcome });
+  const mine = outcome.result === 'stored' ? outcome.path : null;
+  // A record whose answer was lost and that was sent again finds its own file.
+  const lost = recorded.outcome === 'lost_race' && (mine === null || recorded.path !== mine);
+  if (lost && mine !== null) await removeUnnamed(deps, mine);
+  if (recorded.state === 'storing' && recorded.goneCount >= GONE_FOR_GOOD) {
+    recorded = await recordOutput(deps.db, { ...id, result: 'lost', problem: 'link_gone' });
+  }
+  const problem = 'problem' in outcome ? outcome.problem : undefined;
+  deps.log.info(
+    {
+      generation: generationId,
+      output: index,
+      attempt,
+      result: lost ? 'lost_race' : outcome.result,
+      problem,
     },
-  });
+    'output fetched',
+  );
+  if (!lost) await removeEarlier(deps, target, recorded);
 }
 
-type Outcome<T> = T extends unknown ? Omit<T, 'generationId' | 'index' | 'attempt'> : never;
-
-/** Complete and of an allowed type: committed to storage. Definite faults end the output, the rest is tried again. */
-async function judgeFile(
+/**
+ * What workers left that died between file and row: once the row is decided, no file of this output will be named but
+ * the one that stands, whose attempt may be an earlier one. An attempt that still runs loses and removes its own.
+ */
+export async function removeEarlier(
   deps: ActivityDeps,
-  job: Job,
-  answer: DownloadAnswer,
-  file: PendingFile,
-  check: MediaCheck,
-): Promise<Outcome<OutputRecord>> {
-  if (answer.kind === 'gone') return { result: 'retry', problem: `link_${answer.status}`, gone: true };
-  if (answer.kind === 'rejected') return { result: 'invalid', problem: answer.reason };
-  if (answer.kind === 'failed') return { result: 'retry', problem: answer.reason, gone: false };
-  const media = check.finish(answer.bytes);
-  if (!media.ok) {
-    return media.reason === 'truncated'
-      ? { result: 'retry', problem: media.reason, gone: false }
-      : { result: 'invalid', problem: media.reason };
+  target: Pick<FileTarget, 'generationId' | 'index' | 'attempt'>,
+  row: Pick<Awaited<ReturnType<typeof recordOutput>>, 'state' | 'path'>,
+): Promise<void> {
+  if (row.state === 'storing') return;
+  const first = Math.max(1, target.attempt - EARLIER_ATTEMPTS);
+  for (let attempt = first; attempt < target.attempt; attempt += 1) {
+    const path = pathOf(target, attempt);
+    if (path !== row.path) await removeUnnamed(deps, path);
   }
-  if (!job.loaded.generation.plan.outputs.mediaTypes.includes(media.mediaType)) {
-    return { result: 'invalid', problem: 'media_type_not_allowed' };
-  }
-  const stored = await file.commit();
-  return {
-    result: 'stored',
-    ...stored,
-    mediaType: media.mediaType,
-    width: media.width,
-    height: media.height,
-    durationSeconds: media.durationSeconds,
-    retentionMs: deps.retentionMs,
-  };
 }

@@ -31,15 +31,19 @@ export function createActivities(deps: ActivityDeps): Activities {
   return {
     submit: (input) => withHeartbeat(() => submit(deps, input)),
     look: (input) => withHeartbeat(() => look(deps, input)),
-    collect: (input) => withHeartbeat(() => collect(deps, input, attemptContext())),
+    collect: (input) => {
+      const { context, bytes } = attemptContext();
+      return withHeartbeat(() => collect(deps, input, context), bytes);
+    },
     settle: (input) => settle(deps, input),
     park: (input) => park(deps, input),
   };
 }
 
-async function withHeartbeat<T>(step: () => Promise<T>): Promise<T> {
+/** Details are the bytes that the attempt has received so far: a number, nothing else may stand in Temporal. */
+async function withHeartbeat<T>(step: () => Promise<T>, bytes?: () => number): Promise<T> {
   const context = Context.current();
-  const beat = setInterval(() => context.heartbeat(), HEARTBEAT_EVERY_MS);
+  const beat = setInterval(() => context.heartbeat(bytes?.()), HEARTBEAT_EVERY_MS);
   try {
     return await step();
   } finally {
@@ -48,11 +52,18 @@ async function withHeartbeat<T>(step: () => Promise<T>): Promise<T> {
 }
 
 /** A worker's stop reaches an activity as a cancellation with its own reason. */
-function attemptContext(): AttemptContext {
+function attemptContext(): { readonly context: AttemptContext; readonly bytes: () => number } {
   const { info, cancellationSignal, cancelled } = Context.current();
   const shutdown = new AbortController();
   cancelled.catch((reason: unknown) => {
     if ((reason as { message?: unknown }).message === 'WORKER_SHUTDOWN') shutdown.abort(reason);
   });
-  return { attempt: info.attempt, signal: cancellationSignal, shutdown: shutdown.signal };
+  let bytes = 0;
+  const received = (more: number): void => {
+    bytes += more;
+  };
+  return {
+    context: { attempt: info.attempt, signal: cancellationSignal, shutdown: shutdown.signal, received },
+    bytes: () => bytes,
+  };
 }

@@ -12,6 +12,8 @@ export interface AttemptContext {
   readonly signal: AbortSignal;
   /** Aborted only when this worker stops. */
   readonly shutdown: AbortSignal;
+  /** So many more bytes have arrived; the sum goes out with the sign of life. */
+  readonly received: (bytes: number) => void;
 }
 
 /** A loaded row whose provider has the job. */

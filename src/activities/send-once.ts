@@ -3,6 +3,7 @@ import { isDatabaseUnavailable, recordSubmission } from '../db/index.ts';
 import type {
   CircuitLimits,
   ClaimedSubmission,
+  GenerationInput,
   LoadedGeneration,
   RecordedSubmission,
   SubmissionRecord,
@@ -16,6 +17,7 @@ import { countSubmit } from '../metrics/job-metrics.ts';
 import { cancelLateJob } from './cancel-late-job.ts';
 import type { ActivityDeps, ProviderAccess } from './deps.ts';
 import { stepBroken } from './failures.ts';
+import { inlineInputs } from './provider-inputs.ts';
 import { againStep, settleStep, viewOf } from './steps.ts';
 import { firstPollMs } from './waiting.ts';
 
@@ -28,6 +30,8 @@ interface Sending {
   readonly credential: ProviderCredential;
   readonly id: string;
   readonly routeIndex: number;
+  /** Stored files that it may have to hold. */
+  readonly inputs: readonly GenerationInput[];
   readonly leaseStartedMs: number;
 }
 
@@ -73,17 +77,32 @@ async function callProvider(
   loaded: LoadedGeneration,
   sending: Sending,
 ): Promise<{ readonly answer: SubmitAnswer; readonly called: boolean }> {
-  const { claim, access, credential, leaseStartedMs } = sending;
+  const { claim, access, credential, id, leaseStartedMs } = sending;
   const unsent = (reason: string) => ({ answer: { kind: 'not_sent' as const, reason }, called: false });
   const { submitLeaseMs, submitHttpTimeoutMs: timeoutMs } = loaded.generation.plan.timings;
+  const known = realRequest(deps, sending);
+  // Nothing leaves before the key of its callback URL is back in KEYRING.
+  if (known === null) return unsent('callback_key_missing');
+  const inlined = await inlineInputs(deps, access.provider, known, sending.inputs, id);
+  if (inlined.kind === 'unreadable') return unsent(inlined.reason);
+  if (inlined.kind === 'refused') {
+    const { reason } = inlined;
+    const { id: generation } = loaded.generation;
+    deps.log.warn(
+      { generation, provider: access.provider.name, reason },
+      'a provider can not be given the input',
+    );
+    // By us, for good: another provider may take the file inline, or need none of it.
+    return { answer: { kind: 'refused', code: 'provider_rejected', reason }, called: false };
+  }
   if (submitLeaseMs - (performance.now() - leaseStartedMs) < timeoutMs) {
     return unsent('lease_too_short');
   }
-  const request = realRequest(deps, sending);
-  // Nothing leaves before the key of its callback URL is back in KEYRING.
-  if (request === null) return unsent('callback_key_missing');
   const options = { credential, timeoutMs };
-  return { answer: await access.provider.submit(request, claim.idempotencyKey, options), called: true };
+  return {
+    answer: await access.provider.submit(inlined.request, claim.idempotencyKey, options),
+    called: true,
+  };
 }
 
 async function afterRecord(

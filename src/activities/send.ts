@@ -1,4 +1,4 @@
-import { claimSubmission, findOpenRoute } from '../db/index.ts';
+import { claimSubmission, findGenerationInputs, findOpenRoute } from '../db/index.ts';
 import type { ClaimedSubmission, LoadedGeneration } from '../db/index.ts';
 import { callbackPlaceholder } from '../domain/callback-urls.ts';
 import type { ProviderCredential } from '../domain/provider.ts';
@@ -6,6 +6,7 @@ import type { Step } from '../domain/step.ts';
 import { providerIdempotencyKey, submissionId } from '../domain/submission-id.ts';
 import type { ActivityDeps, ProviderAccess } from './deps.ts';
 import { stepBroken } from './failures.ts';
+import { inputForProvider } from './provider-inputs.ts';
 import { sendOnce } from './send-once.ts';
 import { accessOf, againStep, settleStep } from './steps.ts';
 
@@ -34,6 +35,7 @@ export async function sendSubmission(
   const idempotencyKey = providerIdempotencyKey(id);
   const callback = route.callbacks && capabilities.callbacks !== 'none' ? deps.callbacks.current() : null;
   const credential = sameRoute ? usedCredential(access, submission.credential) : access.current;
+  const inputs = await findGenerationInputs(deps.db, generation.id);
   const leaseStartedMs = performance.now();
   const claim = await claimSubmission(deps.db, {
     generationId: generation.id,
@@ -46,7 +48,7 @@ export async function sendSubmission(
     request: access.provider.buildSubmit({
       method,
       providerModel: route.providerModel,
-      input: generation.input,
+      input: inputForProvider(deps, generation, inputs, id),
       params: route.params,
       callbackUrl: callback === null ? null : callbackPlaceholder(id),
       idempotencyKey,
@@ -61,7 +63,7 @@ export async function sendSubmission(
   });
   switch (claim.outcome) {
     case 'send':
-      return sendOnce(deps, loaded, { claim, access, credential, id, routeIndex, leaseStartedMs });
+      return sendOnce(deps, loaded, { claim, access, credential, id, routeIndex, inputs, leaseStartedMs });
     case 'provider_closed':
       return closedStep(deps, loaded, routeIndex, claim);
     case 'leased':

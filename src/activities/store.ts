@@ -1,16 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { claimOutputs, loadGeneration, recordOutput } from '../db/index.ts';
 import type { LoadedGeneration, OutputAttempts } from '../db/index.ts';
+import { backoffMs } from '../domain/backoff.ts';
 import type { Observation } from '../domain/provider.ts';
 import type { SettleProposal, Step } from '../domain/step.ts';
 import type { ActivityDeps } from './deps.ts';
 import { pollAgain } from './failures.ts';
-import { fetchOutput } from './fetch-output.ts';
+import { fetchOutput, removeEarlier } from './fetch-output.ts';
 import { callsOf } from './job.ts';
 import type { AttemptContext, Job } from './job.ts';
 import { ended, settleStep } from './steps.ts';
 
 const LOOK_EVERY_MS = 500;
+/** The pause between attempts doubles up to so many times the first: a full disk costs few downloads, its end is seen soon. */
+const LONGEST_PAUSE = 6;
 
 /**
  * Storing goes on after a success that stands: waits for the attempt that holds the lease, else observes again for
@@ -29,7 +32,7 @@ export async function storeAfterSuccess(
     generationId: generation.id,
     storeLeaseMs: timings.storeLeaseMs,
   });
-  if (attempts.length === 0) return conclude(deps, generation.id, timings.storeRetryMs);
+  if (attempts.length === 0) return conclude(deps, job, attempts);
   if ((generation.storeInMs ?? 0) <= 0) return giveUp(deps, job, attempts);
   const { provider, options } = callsOf(deps, job);
   return storeOutputs(deps, job, await provider.observe(job.handle, options), attempts, context);
@@ -58,7 +61,7 @@ export async function storeOutputs(
       }
     }),
   );
-  return conclude(deps, generation.id, generation.plan.timings.storeRetryMs);
+  return conclude(deps, job, attempts);
 }
 
 function linkExpiry(observation: Observation): number {
@@ -86,19 +89,20 @@ async function waitForLease(
 async function giveUp(deps: ActivityDeps, job: Job, attempts: OutputAttempts): Promise<Step> {
   const { generation } = job.loaded;
   for (const { index, attempt } of attempts) {
-    await recordOutput(deps.db, {
-      generationId: generation.id,
-      index,
-      attempt,
-      result: 'lost',
-      problem: 'store_time_over',
-    });
+    const target = { generationId: generation.id, index, attempt };
+    const row = await recordOutput(deps.db, { ...target, result: 'lost', problem: 'store_time_over' });
+    await removeEarlier(deps, target, row);
   }
-  return conclude(deps, generation.id, generation.plan.timings.storeRetryMs);
+  return conclude(deps, job, attempts);
 }
 
-/** All outputs decided: propose the end. Else the same again after a pause. */
-async function conclude(deps: ActivityDeps, generationId: string, retryMs: number): Promise<Step> {
+/** All outputs decided: propose the end. Else the same again after a pause that grows with the attempts. */
+async function conclude(deps: ActivityDeps, job: Job, attempts: OutputAttempts): Promise<Step> {
+  const { id: generationId, plan } = job.loaded.generation;
+  const { storeRetryMs } = plan.timings;
+  const tries = Math.max(1, ...attempts.map(({ attempt }) => attempt));
+  const series = { initialMs: storeRetryMs, factor: 2, maxMs: LONGEST_PAUSE * storeRetryMs };
+  const retryMs = backoffMs(tries - 1, series, deps.random());
   const loaded = await loadGeneration(deps.db, { generationId, dueInMs: retryMs });
   const end = ended(loaded);
   if (end !== null || loaded === null) return end ?? { step: 'done', state: 'gone' };

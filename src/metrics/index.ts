@@ -1,9 +1,12 @@
 import { Registry } from 'prom-client';
 import type { Db } from '../db/index.ts';
 import { callbackMetrics, presetCallbackMetrics } from './callback-metrics.ts';
+import { housekeepingMetrics } from './housekeeping-metrics.ts';
 import { jobMetrics, presetJobMetrics } from './job-metrics.ts';
 import { outboundMetrics } from './outbound-metrics.ts';
-import { createProviderGauges } from './provider-gauges.ts';
+import { createProviderGauges, type DatabaseGauges } from './provider-gauges.ts';
+import { createWebhookGauges } from './webhook-gauges.ts';
+import { presetWebhookMetrics, webhookMetrics } from './webhook-metrics.ts';
 
 export { countOutboundFailures } from './outbound-metrics.ts';
 
@@ -16,22 +19,28 @@ export interface Exposition {
 /** What the API shows: callbacks, outbound failures, and the state of these providers in the database. */
 export function apiMetrics(db: Db, providers: readonly string[]): Exposition {
   presetCallbackMetrics(providers);
-  return expose(db, providers, callbackMetrics);
+  return expose([callbackMetrics], [createProviderGauges(db, providers)]);
 }
 
-/** What the worker shows: submits and looks, outbound failures, and the state of these providers in the database. */
+/**
+ * What the worker shows: submits and looks, webhooks sent, what was tidied up, outbound failures, and the state of these providers and of all
+ * webhooks in the database.
+ */
 export function workerMetrics(db: Db, providers: readonly string[]): Exposition {
   presetJobMetrics(providers);
-  return expose(db, providers, jobMetrics);
+  presetWebhookMetrics();
+  return expose(
+    [jobMetrics, webhookMetrics, housekeepingMetrics],
+    [createProviderGauges(db, providers), createWebhookGauges(db)],
+  );
 }
 
-function expose(db: Db, providers: readonly string[], own: Registry): Exposition {
-  const gauges = createProviderGauges(db, providers);
-  const merged = Registry.merge([own, outboundMetrics, gauges.registry]);
+function expose(own: readonly Registry[], gauges: readonly DatabaseGauges[]): Exposition {
+  const merged = Registry.merge([...own, outboundMetrics, ...gauges.map(({ registry }) => registry)]);
   return {
     contentType: merged.contentType,
     async render() {
-      await gauges.refresh();
+      await Promise.all(gauges.map((gauge) => gauge.refresh()));
       return merged.metrics();
     },
   };

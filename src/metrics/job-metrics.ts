@@ -1,6 +1,6 @@
 import { Counter, Registry } from 'prom-client';
 import type { Observation, SubmitAnswer } from '../domain/provider.ts';
-import { OBSERVATION_KINDS, SUBMIT_KINDS } from './labels.ts';
+import { OBSERVATION_KINDS, OUTPUT_PROBLEMS, type OutputProblem, SUBMIT_KINDS } from './labels.ts';
 
 /** What this process has counted of its own calls about jobs. */
 export const jobMetrics = new Registry();
@@ -24,6 +24,12 @@ const unknownStatuses = new Counter({
   labelNames: ['provider'],
   registers,
 });
+const outputProblems = new Counter({
+  name: 'darkroom_output_problems_total',
+  help: 'Attempts at outputs that brought a file which was not stored, by reason: our storage, our scanner, or its finding.',
+  labelNames: ['problem'],
+  registers,
+});
 
 /** Counts the answer to one submit. */
 export function countSubmit(provider: string, kind: SubmitAnswer['kind']): void {
@@ -36,8 +42,14 @@ export function countObservation(provider: string, observation: Observation): vo
   if (observation.kind === 'running' && observation.unknownStatus) unknownStatuses.inc({ provider });
 }
 
+/** Counts one attempt whose file was not stored for this. */
+export function countOutputProblem(problem: OutputProblem): void {
+  outputProblems.inc({ problem });
+}
+
 /** Every series from 0 on: a counter that appears with its first event shows no increase. */
 export function presetJobMetrics(providers: Iterable<string>): void {
+  for (const problem of OUTPUT_PROBLEMS) outputProblems.inc({ problem }, 0);
   for (const provider of providers) {
     for (const kind of SUBMIT_KINDS) submits.inc({ provider, kind }, 0);
     for (const kind of OBSERVATION_KINDS) observations.inc({ provider, kind }, 0);

@@ -1,3 +1,4 @@
+import type { DeliveryAttempt } from '../db/index.ts';
 import type { Observation, SubmitAnswer } from '../domain/provider.ts';
 import type { DownloadAnswer, NetFailure } from '../net/types.ts';
 
@@ -71,6 +72,35 @@ export const OBSERVATION_KINDS = all<Observation['kind']>({
   unavailable: true,
 });
 
+/** Why a file that was there is not stored as an output: our own storage or scanner, or what the scanner found. */
+export type OutputProblem =
+  | 'storage_full'
+  | 'storage_unavailable'
+  | 'scan_timeout'
+  | 'scan_error'
+  | 'infected';
+export const OUTPUT_PROBLEMS = all<OutputProblem>({
+  storage_full: true,
+  storage_unavailable: true,
+  scan_timeout: true,
+  scan_error: true,
+  infected: true,
+});
+
+/** How an attempt to deliver a webhook ended; `unsent` = it never left us, for want of a secret or a body. */
+export type WebhookOutcome = DeliveryAttempt['outcome'] | 'unsent';
+export const WEBHOOK_OUTCOMES = all<WebhookOutcome>({
+  delivered: true,
+  failed: true,
+  gone: true,
+  ended: true,
+  unsent: true,
+});
+
+/** Why Darkroom disables an endpoint by itself. */
+export type DisabledReason = 'gone' | 'failing';
+export const DISABLED_REASONS = all<DisabledReason>({ gone: true, failing: true });
+
 type Reason<K> = Extract<DownloadAnswer, { kind: K; reason: string }>['reason'];
 /** Why a call brought no answer, and why a download brought no file. */
 export interface OutboundFailures {
@@ -96,6 +126,7 @@ export const OUTBOUND_FAILURES: { readonly [C in keyof OutboundFailures]: readon
   download: all<OutboundFailures['download']>({
     ...NET_FAILURES,
     truncated: true,
+    too_slow: true,
     http_status: true,
     gone: true,
     too_large: true,

@@ -1,17 +1,15 @@
 import { Gauge, Registry } from 'prom-client';
 import { readProviderStates, type ProviderState } from '../db/provider-states.ts';
 import type { Db } from '../db/index.ts';
+import { createFreshReading } from './fresh-reading.ts';
 
 /** Gauges whose values are read from the database when they are asked for. */
-export interface ProviderGauges {
+export interface DatabaseGauges {
   readonly registry: Registry;
   /** Brings the gauges up to date; resolves within 3 s, also when the database is away. */
   refresh(): Promise<void>;
 }
 
-const FRESH_MS = 5_000;
-/** Below the usual 10 s in which Prometheus wants a whole answer. */
-const READ_LIMIT_MS = 3_000;
 const NOTHING_KNOWN: Omit<ProviderState, 'provider'> = {
   circuitOpenUntil: null,
   circuitTripped: false,
@@ -29,7 +27,7 @@ export function createProviderGauges(
   db: Db,
   providers: readonly string[],
   nowMs: () => number = () => performance.now(),
-): ProviderGauges {
+): DatabaseGauges {
   const registry = new Registry();
   const registers = [registry];
   const up = new Gauge({
@@ -69,34 +67,11 @@ export function createProviderGauges(
     }
   }
 
-  let startedMs = Number.NEGATIVE_INFINITY;
-  let reading: Promise<readonly ProviderState[] | null> = Promise.resolve(null);
-  let pending = false;
+  const read = createFreshReading(() => readProviderStates(db), nowMs);
   return {
     registry,
     async refresh() {
-      if (!pending && nowMs() - startedMs >= FRESH_MS) {
-        startedMs = nowMs();
-        pending = true;
-        reading = readProviderStates(db).catch(() => null);
-        void reading.finally(() => {
-          pending = false;
-        });
-      }
-      show(await within(reading, READ_LIMIT_MS));
+      show(await read());
     },
   };
-}
-
-/** What the read brings, or null when that takes too long. */
-async function within<T>(reading: Promise<T>, limitMs: number): Promise<T | null> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(() => resolve(null), limitMs);
-  });
-  try {
-    return await Promise.race([reading, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -92,6 +92,7 @@ export function createAigenwayProvider(config: AigenwayConfig): Provider {
       cancel: 'unsupported',
       list: false,
       cost: 'estimate',
+      inlineInputBytes: 0,
     },
     methods: AIGENWAY_METHODS,
     outputHosts: config.outputHosts ?? defaultOutputHosts(root),

@@ -106,6 +106,7 @@ export function createCrazyrouterProvider(config: CrazyrouterConfig): Provider {
       cancel: 'unsupported',
       list: false,
       cost: 'none',
+      inlineInputBytes: 0,
     },
     methods: methodsOf(CRAZYROUTER_FIELDS),
     outputHosts: config.outputHosts ?? defaultOutputHosts(root),

@@ -3,6 +3,7 @@ import type { OutboundAnswer } from '../net/types.ts';
 import { FAL_CANCELLED, falFailure, falProblemIn, saysStillRunning } from './fal-errors.ts';
 import type { FalStatus } from './fal-schemas.ts';
 import { parseJsonBytes, safeCode } from './json-answer.ts';
+import { isUsableOutput } from './output-urls.ts';
 
 type Answered = Extract<OutboundAnswer, { readonly kind: 'answer' }>;
 
@@ -34,15 +35,9 @@ export function falWaiting({ status }: FalStatus): Observation | null {
   };
 }
 
-function usableUrl(text: string): boolean {
-  if (text.length > 8_192 || !URL.canParse(text)) return false;
-  const url = new URL(text);
-  return /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
-}
-
-/** All usable URLs under the known members, in order, each once. */
+/** All usable URLs under the known members, in order, each once; with `sync_mode` a model's file is itself such a URL. */
 function urlsIn(value: unknown, keys: readonly string[], depth = 0): readonly string[] {
-  if (typeof value === 'string') return usableUrl(value) ? [value] : [];
+  if (typeof value === 'string') return isUsableOutput(value) ? [value] : [];
   if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return [];
   const members = Array.isArray(value)
     ? (value as readonly unknown[]).slice(0, MAX_OUTPUTS)

@@ -12,6 +12,7 @@
  *                         URL that is not fal's
  *   our user ids          `userIds`: the keys sign for all customers of fal, so without them callbacks are not asked for
  *   404 of the result     of a COMPLETED request: fal has removed it
+ *   files inline          `data:` URIs up to 3 MB, used without PUBLIC_URL only
  *   cancel                OK = taken from the queue; CANCELLATION_REQUESTED = it may still run to its end
  * fal itself may run a request again after 5xx, which it does not bill. Nothing is ever sent twice by this file.
  */
@@ -48,6 +49,11 @@ export interface FalConfig {
 type Answered = Extract<OutboundAnswer, { readonly kind: 'answer' }>;
 type Unavailable = Extract<Observation, { kind: 'unavailable' }>;
 
+/**
+ * "Some models also accept data URIs" (https://docs.fal.ai/documentation/model-apis/fal-cdn), without a limit: of moderate
+ * size, and a model that takes none refuses it.
+ */
+const INLINE_INPUT_BYTES = 3_000_000;
 const FAL_JWKS_URL = 'https://rest.fal.ai/.well-known/jwks.json';
 const OUTPUT_KEYS =
   'video videos image images audio audios audio_file audio_url video_url file files url urls output outputs'.split(
@@ -137,6 +143,7 @@ export function createFalProvider(config: FalConfig): Provider {
       cancel: 'may_bill',
       list: false,
       cost: 'none',
+      inlineInputBytes: INLINE_INPUT_BYTES,
     },
     methods: FAL_METHODS,
     outputHosts: config.outputHosts ?? mediaHosts,

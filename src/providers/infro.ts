@@ -94,6 +94,7 @@ export function createInfroProvider(config: InfroConfig): Provider {
       // Its list shows nothing of ours, so it can match no lost answer.
       list: false,
       cost: 'estimate',
+      inlineInputBytes: 0,
     },
     methods: methodsOf(FIELDS),
     outputHosts: config.outputHosts ?? defaultOutputHosts(root),

@@ -10,6 +10,7 @@
  *   hosts of outputs               `outputHosts`, default *.klingai.com and *.kechuangai.com for the public API
  *   signed callbacks               `signedCallbacks`, default false: Kling signs once a webhook secret is made in its
  *                                  console; a secret that we are given is checked in any case
+ *   files inline                   not offered: generation 1 takes bare Base64, what 3.0 takes in `url` is not said
  *   order of the list              newest first is assumed; jobs are matched by external id only
  * Offered is the current API key; the older AccessKey pair with its half-hour tokens is not. There is no cancel.
  * Outputs are fetched without a key. Nothing is ever sent twice by this file.
@@ -97,6 +98,7 @@ export function createKlingProvider(config: KlingConfig): Provider {
       cancel: 'unsupported',
       list: true,
       cost: 'final',
+      inlineInputBytes: 0,
     },
     methods: KLING_METHODS,
     outputHosts: config.outputHosts ?? defaultOutputHosts(root),

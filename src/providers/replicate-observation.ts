@@ -1,7 +1,9 @@
 import type { Observation, ProviderCost, ProviderOutput } from '../domain/provider.ts';
+import { isInlineFile } from '../net/data-url.ts';
 import { matchesHosts } from '../net/hosts.ts';
 import { decimalText } from './amounts.ts';
 import { safeCode } from './json-answer.ts';
+import { isUsableOutput } from './output-urls.ts';
 import type { ReplicatePrediction } from './replicate-schemas.ts';
 
 const MAX_OUTPUTS = 64;
@@ -31,15 +33,9 @@ export interface ReplicateReading {
   readonly dataTtlMs: number;
 }
 
-function usableUrl(text: string): boolean {
-  if (text.length > 8_192 || !/^https?:/i.test(text) || !URL.canParse(text)) return false;
-  const url = new URL(text);
-  return url.username === '' && url.password === '';
-}
-
 /** All URLs in an output of any shape, in order, each once. */
 function urlsIn(value: unknown, depth = 0): readonly string[] {
-  if (typeof value === 'string') return usableUrl(value) ? [value] : [];
+  if (typeof value === 'string') return isUsableOutput(value) ? [value] : [];
   if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return [];
   const members: readonly unknown[] = Object.values(value).slice(0, MAX_OUTPUTS);
   return [...new Set(members.flatMap((member) => urlsIn(member, depth + 1)))].slice(0, MAX_OUTPUTS);
@@ -48,7 +44,7 @@ function urlsIn(value: unknown, depth = 0): readonly string[] {
 /** A model may name other sites beside its files: they count only where there is no file of Replicate. */
 function outputsOf(output: unknown, hosts: readonly string[]): readonly ProviderOutput[] {
   const urls = urlsIn(output);
-  const own = urls.filter((url) => matchesHosts(new URL(url), hosts));
+  const own = urls.filter((url) => isInlineFile(url) || matchesHosts(new URL(url), hosts));
   return (own.length > 0 ? own : urls).map((url) => ({ url }));
 }
 

@@ -40,6 +40,11 @@ type Unavailable = Extract<Observation, { kind: 'unavailable' }>;
 const PUBLIC_URL = 'https://api.replicate.com';
 const CONTENT_ERRORS = /\(E005\)|flagged as sensitive|NSFW content/i;
 const DATA_TTL_MS = 3_600_000;
+/**
+ * Its reference asks for `data:` URIs up to 256 kB (predictions.create, "Files should be passed as HTTP URLs or data
+ * URLs"); a little less, since its list echoes the inputs of up to 100 predictions within MAX_PAGE_BYTES.
+ */
+const INLINE_INPUT_BYTES = 180_000;
 const DELIVERY_HOSTS = ['replicate.delivery', '*.replicate.delivery'];
 /** Logs are part of every prediction, and a page has 100 of them. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
@@ -132,6 +137,7 @@ export function createReplicateProvider(config: ReplicateConfig): Provider {
       cancel: 'may_bill',
       list: true,
       cost: 'estimate',
+      inlineInputBytes: INLINE_INPUT_BYTES,
     },
     methods: REPLICATE_METHODS,
     outputHosts,

@@ -44,6 +44,11 @@ const LINK_LIFE_MS = 86_400_000;
 const QUOTA_RETRY_MS = 3_600_000;
 const CREDITS_MESSAGE = /(not|in)\s*(have )?(enough|sufficient) credits/i;
 const CONTENT_MESSAGE = /moderat|safety|content policy/i;
+/**
+ * The encoded `data:` URI must be under 5 MiB, for which Runway itself names 3.3 MB of file
+ * (https://docs.dev.runwayml.com/assets/inputs). URLs: https, a domain name, no redirect, HEAD answered, at most 16 MB.
+ */
+const INLINE_INPUT_BYTES = 3_300_000;
 const OUTPUT_HOSTS = ['dnznrvs05pmza.cloudfront.net', 'd2jqrm6oza8nb6.cloudfront.net'];
 
 function defaultOutputHosts(root: URL): readonly string[] {
@@ -134,6 +139,7 @@ export function createRunwayProvider(config: RunwayConfig): Provider {
       cancel: 'may_bill',
       list: false,
       cost: 'final',
+      inlineInputBytes: INLINE_INPUT_BYTES,
     },
     methods: RUNWAY_METHODS,
     outputHosts: config.outputHosts ?? defaultOutputHosts(root),

@@ -15,8 +15,8 @@ Listens on 127.0.0.1 only. Prints one JSON line per simulator when it is ready: 
 
 Control (in no real provider)
   GET  /_sim/journal[?prompt=TEXT]  totals, accepted jobs (submits, observes, cancels, downloads, renders_done,
-                                    stopped, callbacks with answers), newest requests; TEXT keeps those whose
-                                    prompt has it
+                                    stopped, callbacks with answers, the input file as it was read from its link or
+                                    inline: Kling and Runway), newest requests; TEXT keeps those whose prompt has it
   GET  /_sim/faults                 faults in force and how often each struck
   POST /_sim/faults                 one fault or a list; adds to those in force
   POST /_sim/reset                  forgets jobs, keys, faults, journal and rotated secrets

@@ -17,7 +17,8 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-const MAX_BODY_BYTES = 262_144;
+/** Room for a file inline, as a `data:` URI. */
+const MAX_BODY_BYTES = 8 * 1024 * 1024;
 
 export function sendBytes(
   { response }: Exchange,
@@ -101,7 +102,7 @@ async function respond(
     await handle({ ...exchange, body });
     return;
   }
-  const error = { type: 'invalid_request_error', code: 'body_too_large', message: 'Send at most 256 kB.' };
+  const error = { type: 'invalid_request_error', code: 'body_too_large', message: 'Send at most 8 MiB.' };
   sendJson({ ...exchange, body: Buffer.alloc(0) }, 413, { error }, { connection: 'close' });
 }
 

@@ -20,6 +20,8 @@ export interface JobRequest {
   readonly idempotencyKey: string | null;
   /** Our own id, where the provider takes one. */
   readonly externalId: string | null;
+  /** The file to work from: a URL or a `data:` URI. Read once the job is taken. */
+  readonly inputUrl?: string | undefined;
   /** What the protocol wants to remember of the request (an event filter, a path). */
   readonly extra?: Readonly<Record<string, unknown>>;
 }

@@ -11,6 +11,15 @@ export interface CallbackRecord {
   readonly answer: number | string;
 }
 
+/** The file that a job was given, as it was read: `answer` is the HTTP status of its link, or why there was none. */
+export interface InputRecord {
+  readonly source: 'link' | 'inline';
+  readonly answer: number | string;
+  readonly media_type: string | null;
+  readonly bytes: number;
+  readonly sha256: string | null;
+}
+
 /** What was done to one accepted job. */
 export interface JobJournal {
   submits: number;
@@ -22,6 +31,8 @@ export interface JobJournal {
   stopped: boolean;
   callbacks: CallbackRecord[];
   callbacks_dropped: number;
+  /** null = it was given none, or has not read it yet. */
+  input: InputRecord | null;
 }
 
 /** One request to the provider's API, also those that accepted nothing. */
@@ -59,6 +70,7 @@ export function newJobJournal(): JobJournal {
     stopped: false,
     callbacks: [],
     callbacks_dropped: 0,
+    input: null,
   };
 }
 

@@ -56,6 +56,8 @@ export interface KlingRequest {
   readonly durationSeconds: number;
   readonly callbackUrl: string | null;
   readonly externalId: string | null;
+  /** The first frame; undefined for text to video. */
+  readonly imageUrl: string | undefined;
 }
 
 /** Reads the body of a submit; `problem` names the first member that is wrong. */
@@ -76,5 +78,9 @@ export function klingRequest(method: string, body: unknown): KlingRequest | { re
     durationSeconds: output.duration,
     callbackUrl: given.callback_url || null,
     externalId: given.external_task_id || null,
+    imageUrl:
+      'contents' in parsed.data
+        ? parsed.data.contents.flatMap((content) => (content.type === 'first_frame' ? [content.url] : []))[0]
+        : undefined,
   };
 }

@@ -125,7 +125,7 @@ function submission(
       }
       const request = klingRequest(method, jsonBody(exchange));
       if ('problem' in request) return { error: { kind: 'invalid', message: request.problem } };
-      const { prompt, durationSeconds, callbackUrl, externalId } = request;
+      const { prompt, durationSeconds, callbackUrl, externalId, imageUrl } = request;
       if (externalId !== null && jobs.accepted().some((job) => job.externalId === externalId)) {
         return { error: { kind: 'duplicate_id' } };
       }
@@ -140,6 +140,7 @@ function submission(
           webhookUrl: callbackUrl,
           idempotencyKey: null,
           externalId,
+          inputUrl: imageUrl,
         },
       };
     },

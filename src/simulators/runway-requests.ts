@@ -41,14 +41,14 @@ export function runwayRequest(
   endpoint: string,
   body: unknown,
 ):
-  | Pick<JobRequest, 'model' | 'prompt' | 'media' | 'outputCount' | 'durationSeconds'>
+  | Pick<JobRequest, 'model' | 'prompt' | 'media' | 'outputCount' | 'durationSeconds' | 'inputUrl'>
   | { readonly problem: string } {
   const { media = 'video', required = [] } = ENDPOINTS[endpoint] ?? {};
   const parsed = common.safeParse(body);
   if (!parsed.success)
     return { problem: `${parsed.error.issues[0]?.path.join('.') || 'body'}: invalid input` };
   const request = parsed.data;
-  const { model, promptText = '', duration, outputCount, ratio } = request;
+  const { model, promptText = '', promptImage, duration, outputCount, ratio } = request;
   const byModel = REQUIRED_BY_MODEL[model] ?? [];
   const missing = [...required, ...byModel].find((name) => request[name] === undefined);
   if (missing !== undefined) return { problem: `${missing}: expected a value, received undefined` };
@@ -61,5 +61,6 @@ export function runwayRequest(
     media,
     outputCount: outputCount ?? 1,
     durationSeconds: duration ?? DEFAULT_DURATION_SECONDS,
+    inputUrl: typeof promptImage === 'object' ? promptImage[0]?.uri : promptImage,
   };
 }

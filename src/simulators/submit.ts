@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reset, sendAnswer, sendBytes, type Answer, type Exchange } from './http.ts';
 import type { IdempotencyKeys } from './idempotency.ts';
+import { takeInput } from './inputs.ts';
 import type { Job, JobRequest } from './jobs.ts';
 import type { ApiError, SimulatorContext } from './protocol.ts';
 
@@ -97,6 +98,11 @@ interface AcceptedAnswer {
   readonly first: boolean;
 }
 
+/** A provider fetches what it was given in its own time, not before its answer. */
+async function readInput(job: Job): Promise<void> {
+  if (job.inputUrl !== undefined) job.journal.input = await takeInput(job.inputUrl);
+}
+
 async function accept(
   exchange: Exchange,
   context: SimulatorContext,
@@ -107,6 +113,7 @@ async function accept(
   const key = idempotency?.key ?? null;
   const entry = key === null ? undefined : idempotency?.keys.begin(key, exchange.body);
   const job = context.jobs.accept(found.job, exchange.body.toString('utf8'));
+  void readInput(job);
   const now = accepted(job);
   const answer =
     now.body instanceof Uint8Array ? now : { ...now, body: Buffer.from(JSON.stringify(now.body)) };

@@ -11,7 +11,8 @@ const rules = text.split(/^ {6}- alert: /m).slice(1);
 let samples: Sample[];
 beforeAll(async () => {
   const budget = { provider: 'infro', circuitOpenUntil: null, circuitTripped: false, budgetReached: true };
-  const state = { ...budget, waitingForCallback: 0, waitingForPoll: 0 };
+  const webhooks = { pending: 0, held: 0, failed: 0, oldestDueSeconds: 0 };
+  const state = { ...budget, ...webhooks, waitingForCallback: 0, waitingForPoll: 0 };
   const db = { prisma: { $queryRaw: async () => [state] } } as unknown as Parameters<typeof apiMetrics>[0];
   countTakenCallback('infro', 'recorded', 1);
   const texts = await Promise.all([
@@ -83,6 +84,11 @@ describe('docs/alerts.yml', () => {
     ['an open circuit', 'darkroom_circuit_open'],
     ['a budget that is reached', 'darkroom_daily_budget_reached'],
     ['an unknown status string', 'darkroom_unknown_statuses_total'],
+    ['outputs that can not be stored', 'darkroom_output_problems_total'],
+    ['webhooks that nobody delivers', 'darkroom_webhook_oldest_due_seconds'],
+    ['webhooks that can not be signed', 'darkroom_webhook_attempts_total'],
+    ['webhooks that were given up', 'darkroom_webhook_deliveries'],
+    ['endpoints that were disabled', 'darkroom_webhook_endpoints_disabled_total'],
   ])('watches %s', (_what, metric) => {
     expect(rules.flatMap(selectors).map(({ name }) => name)).toContain(metric);
   });

@@ -1,4 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  countPrunedRows,
+  countRemovedFiles,
+  showWaitingRemovals,
+} from '../../src/metrics/housekeeping-metrics.ts';
 import { countObservation, countSubmit } from '../../src/metrics/job-metrics.ts';
 import { OBSERVATION_KINDS, SUBMIT_KINDS } from '../../src/metrics/labels.ts';
 import { countOutboundFailures, workerMetrics } from '../../src/metrics/index.ts';
@@ -33,6 +38,11 @@ describe('the metrics server of the worker', () => {
         expect(scrape.value('darkroom_observations_total', { provider, kind })).toBe(0);
       expect(scrape.value('darkroom_unknown_statuses_total', { provider })).toBe(0);
     }
+    for (const kind of ['output', 'input', 'orphan'])
+      expect(scrape.value('darkroom_files_removed_total', { kind })).toBe(0);
+    for (const table of ['callback', 'generation_event', 'webhook_event'])
+      expect(scrape.value('darkroom_pruned_rows_total', { table })).toBe(0);
+    expect(scrape.value('darkroom_file_removals_waiting')).toBe(0);
     expect(answer.text).not.toContain('darkroom_callbacks_total');
     expect((await send(url, { method: 'HEAD', path: '/metrics' })).text).toBe('');
   });
@@ -83,6 +93,19 @@ describe('what is counted', () => {
     expect(scrape.value('darkroom_unknown_statuses_total', { provider: 'infro' })).toBe(1);
     expect(scrape.value('darkroom_unknown_statuses_total', { provider: 'kling' })).toBe(0);
     expect(JSON.stringify(scrape.samples)).not.toContain('hatching');
+  });
+
+  it('files removed by kind, rows pruned by table, files that wait', async () => {
+    countRemovedFiles('output', 2);
+    countRemovedFiles('orphan', 1);
+    countPrunedRows('callback', 3);
+    showWaitingRemovals(7);
+    const scrape = await Scrape.of(url);
+    const removed = (kind: string) => scrape.value('darkroom_files_removed_total', { kind });
+    const pruned = (table: string) => scrape.value('darkroom_pruned_rows_total', { table });
+    expect([removed('output'), removed('input'), removed('orphan')]).toEqual([2, 0, 1]);
+    expect([pruned('callback'), pruned('generation_event'), pruned('webhook_event')]).toEqual([3, 0, 0]);
+    expect(scrape.value('darkroom_file_removals_waiting')).toBe(7);
   });
 
   it('outbound calls and downloads that failed; answers of any status are none', async () => {

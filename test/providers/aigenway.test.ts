@@ -132,6 +132,7 @@ describe('aigenway: only here', () => {
       cancel: 'unsupported',
       list: false,
       cost: 'estimate',
+      inlineInputBytes: 0,
     });
     expect(provider.outputHosts).toEqual(['api.aigenway.com', '*.aigenway.com']);
     const credential = { name: 'default', apiKey: 'k' };

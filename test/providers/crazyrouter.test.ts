@@ -115,6 +115,7 @@ describe('crazyrouter: only here', () => {
       cancel: 'unsupported',
       list: false,
       cost: 'none',
+      inlineInputBytes: 0,
     });
     expect(of({ IDEMPOTENCY: 'replay' }).capabilities.idempotency).toBe('replay');
     expect(of().outputHosts).toEqual(['crazyrouter.com', '*.crazyrouter.com']);

@@ -155,6 +155,11 @@ export const observeRows: readonly Row<Observation>[] = [
         [URL_2, `${URL_2}?2`],
       ],
       ['a sound', { audio: { url: URL_1 } }, [URL_1]],
+      [
+        'with sync_mode a file itself (DL-11)',
+        { images: [{ url: 'data:image/png;base64,AAAA' }] },
+        ['data:image/png;base64,AAAA'],
+      ],
       ['a sound by its address', { audio_url: URL_1, duration_ms: 4 }, [URL_1]],
     ] as const
   ).map(([name, body, urls]) => result(name, json(200, body), succeeded(urls))),

@@ -159,6 +159,7 @@ describe('fal: only here', () => {
       cancel: 'may_bill',
       list: false,
       cost: 'none',
+      inlineInputBytes: 3_000_000,
     });
     expect(provider.outputHosts).toEqual(['fal.media', '*.fal.media']);
     const elsewhere = createFalProvider({ http, baseUrl: 'https://x.example' });

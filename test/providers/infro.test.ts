@@ -109,6 +109,7 @@ describe('infro: only here', () => {
       cancel: 'may_bill',
       list: false,
       cost: 'estimate',
+      inlineInputBytes: 0,
     });
     expect(provider.methods).toEqual({ 'text-to-video': ['prompt', 'duration_seconds'] });
     expect(provider.outputHosts).toEqual(['api.infro.io', '*.infro.io']);

@@ -84,6 +84,7 @@ describe('kling: only here', () => {
       cancel: 'unsupported',
       list: true,
       cost: 'final',
+      inlineInputBytes: 0,
     });
     expect(kling.outputHosts).toEqual(['*.klingai.com', '*.kechuangai.com']);
     const own = createKlingProvider({ http, baseUrl: 'https://x.example', signedCallbacks: true });

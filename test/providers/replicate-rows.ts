@@ -150,6 +150,12 @@ export const observeRows: readonly Row<Observation>[] = [
       ['nested', { a: [{ b: { file: URL_2 } }], text: 'x' }, [URL_2]],
       ['each once', [URL_1, { again: URL_1 }], [URL_1]],
       ['beside a foreign URL', { source: 'https://example.com/in.png', out: URL_2 }, [URL_2]],
+      ['a file itself (DL-11)', ['data:image/png;base64,AAAA'], ['data:image/png;base64,AAAA']],
+      [
+        'files itself beside a foreign URL',
+        { in: 'https://example.com/in.png', out: 'data:image/png;base64,AAAA' },
+        ['data:image/png;base64,AAAA'],
+      ],
       ['only a foreign URL', 'https://example.com/out.png', ['https://example.com/out.png']],
     ] as const
   ).map(([name, output, urls]) => ({
@@ -162,21 +168,13 @@ export const observeRows: readonly Row<Observation>[] = [
     answer: prediction({ status: 'succeeded', output: null, data_removed: true, completed_at: COMPLETED_AT }),
     expect: succeeded([], COMPLETED_MS + HOUR_MS),
   },
-  ...[
-    null,
-    {},
-    [],
-    '',
-    'a text',
-    7,
-    'data:image/png;base64,AAAA',
-    'file:///etc/passwd',
-    'https://u@h.example/',
-  ].map((output) => ({
-    name: `output ${JSON.stringify(output)} is none`,
-    answer: prediction({ status: 'succeeded', output }),
-    expect: noOutput,
-  })),
+  ...[null, {}, [], '', 'a text', 7, 'data:image/png,AAAA', 'file:///etc/passwd', 'https://u@h.example/'].map(
+    (output) => ({
+      name: `output ${JSON.stringify(output)} is none`,
+      answer: prediction({ status: 'succeeded', output }),
+      expect: noOutput,
+    }),
+  ),
   {
     name: 'failed with free text',
     answer: prediction({ status: 'failed', error: 'CUDA out of memory; secret text' }),

@@ -207,6 +207,7 @@ describe('replicate: only here', () => {
       cancel: 'may_bill',
       list: true,
       cost: 'estimate',
+      inlineInputBytes: 180_000,
     });
     expect(provider.outputHosts).toEqual(['replicate.delivery', '*.replicate.delivery', 'api.replicate.com']);
     const auth = (url: string) => provider.downloadAuth(new URL(url), { name: 'default', apiKey: 'k' });

@@ -143,6 +143,7 @@ describe('runway: only here', () => {
       cancel: 'may_bill',
       list: false,
       cost: 'final',
+      inlineInputBytes: 3_300_000,
     });
     expect(runway.outputHosts).toEqual(['dnznrvs05pmza.cloudfront.net', 'd2jqrm6oza8nb6.cloudfront.net']);
     expect(createRunwayProvider({ http, baseUrl: 'https://x.example' }).outputHosts).toEqual(['x.example']);
