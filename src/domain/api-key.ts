@@ -9,7 +9,7 @@ const CHECKSUM_LENGTH = 6;
 const FORM = /^dk_([0-9A-Za-z]{16})_[0-9A-Za-z]{32}[0-9A-Za-z]{6}$/;
 
 /** What a key may do; every route names the one it asks for. */
-export const SCOPES = ['generations', 'credits:grant', 'admin'] as const;
+export const SCOPES = ['generations', 'credits:grant', 'webhooks', 'admin'] as const;
 export type Scope = (typeof SCOPES)[number];
 
 /** Public part, kept to look the key up; never secret. */

@@ -86,7 +86,8 @@ export const DEFAULT_CATALOGUE: Catalogue = catalogueSchema.parse({
         },
       ],
       input: {
-        image_url: {},
+        // What both take: Kling's limits are the narrower ones (jpg or png, 10 MB, 300 pixels a side).
+        image_url: { mediaTypes: ['image/png', 'image/jpeg'], maxBytes: 10_000_000, minSide: 300 },
         prompt: { maxCharacters: 1_000 },
         duration_seconds: { values: [5, 10], default: 5 },
       },

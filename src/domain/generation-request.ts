@@ -52,6 +52,17 @@ export function requestSchema(model: Model) {
     max_credits: z.int().min(0).max(Number.MAX_SAFE_INTEGER).optional().meta({
       description: 'The most that you will pay: a higher price answers 409 `price_changed`, nothing is held.',
     }),
+    callback_url: z
+      .string()
+      .min(1)
+      .max(2_048)
+      .optional()
+      .meta({
+        description:
+          'Where the end of this generation is announced, beside your webhook endpoints: an https URL of a public host without user ' +
+          'name, password or port. Signed with the default secret of your tenant (`POST /v1/webhook-secret/rotate` makes it).',
+        example: 'https://example.com/darkroom',
+      }),
     metadata: metadataSchema.default({}),
   });
 }

@@ -16,7 +16,10 @@ const errorCodes = Object.keys(GENERATION_ERRORS) as [GenerationErrorCode, ...Ge
 
 const outputSchema = z.object({
   index: z.int().min(0).meta({ description: 'Its place among the outputs, from 0.' }),
-  url: z.string().nullable().meta({ description: 'Where to get the file; null while there is no link.' }),
+  url: z.string().nullable().meta({
+    description:
+      'Where to get the file, for whoever has this link; a fresh one comes with each answer. Null once it is deleted.',
+  }),
   url_expires_at: time('Until when `url` works.').nullable(),
   expires_at: time('When the file is deleted.').nullable(),
   media_type: z.string().nullable().meta({ description: 'Recognised from the bytes.', example: 'video/mp4' }),
@@ -137,6 +140,8 @@ export interface OutputFacts {
   readonly height: number | null;
   readonly durationSeconds: number | null;
   readonly expiresAt: string | null;
+  /** To the file, signed; null once it is deleted. */
+  readonly link: { readonly url: string; readonly expiresAt: string } | null;
 }
 
 /** The path of a generation; relative, so that stored answers survive a change of the public address. */
@@ -182,8 +187,8 @@ export function viewGeneration(facts: GenerationFacts): GenerationView {
 function viewOutput(output: OutputFacts): GenerationView['outputs'][number] {
   return {
     index: output.index,
-    url: null,
-    url_expires_at: null,
+    url: output.link?.url ?? null,
+    url_expires_at: output.link?.expiresAt ?? null,
     expires_at: output.expiresAt,
     media_type: output.mediaType,
     bytes: output.bytes,

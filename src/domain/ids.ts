@@ -22,9 +22,15 @@ function uuidV7(nowMs: number): Uint8Array {
 }
 
 /** A new sortable id, `<prefix>_` and 26 characters of base32 UUIDv7. */
-export function newId(prefix: 'gen' | 'ten' | 'acc' | 'evt', nowMs: number = Date.now()): string {
+export function newId(prefix: 'gen' | 'ten' | 'acc' | 'inp' | 'whe', nowMs: number = Date.now()): string {
   return `${prefix}_${base32(uuidV7(nowMs))}`;
 }
 
 /** The shape of a generation id; anything else is answered like an unknown id. */
 export const GENERATION_ID = /^gen_[0-9a-hjkmnp-tv-z]{26}$/;
+
+/** The shape of the id of a stored input. */
+export const INPUT_ID = /^inp_[0-9a-hjkmnp-tv-z]{26}$/;
+
+/** The shape of the id of a webhook endpoint. */
+export const ENDPOINT_ID = /^whe_[0-9a-hjkmnp-tv-z]{26}$/;

@@ -1,4 +1,12 @@
 import { z } from 'zod';
+import type { JsonObject } from './json.ts';
+import {
+  INPUT_MEDIA_TYPES,
+  MAX_IMAGE_SIDE,
+  MAX_INPUT_BYTES,
+  MIN_IMAGE_SIDE,
+  type MediaLimits,
+} from './media-limits.ts';
 
 /** What a model makes of what. */
 export const METHODS = ['text-to-video', 'image-to-video', 'text-to-image', 'text-to-speech'] as const;
@@ -10,8 +18,21 @@ const text = z.strictObject({
   required: z.boolean().default(true),
 });
 const optionalText = text.extend({ required: z.boolean().default(false) });
-/** An https URL that the provider fetches. */
-const url = z.strictObject({ required: z.boolean().default(true) });
+/**
+ * A file: an https URL, which is fetched once when the generation is created, or the id of an upload. What it may be is
+ * checked by its bytes; sides are pixels, of images only.
+ */
+const url = z.strictObject({
+  required: z.boolean().default(true),
+  mediaTypes: z.array(z.enum(INPUT_MEDIA_TYPES)).min(1).default(['image/png', 'image/jpeg', 'image/webp']),
+  maxBytes: z
+    .int()
+    .min(1)
+    .max(MAX_INPUT_BYTES)
+    .default(20 * 1024 * 1024),
+  minSide: z.int().min(1).max(MAX_IMAGE_SIDE).default(MIN_IMAGE_SIDE),
+  maxSide: z.int().min(1).max(MAX_IMAGE_SIDE).default(MAX_IMAGE_SIDE),
+});
 /** A whole number from min to max, or one of the values. */
 const integer = z.union(
   [
@@ -58,6 +79,26 @@ export const inputSpecSchema = z
   .partial()
   .refine((spec) => Object.keys(spec).length > 0, 'names at least one field');
 export type InputSpec = z.infer<typeof inputSpecSchema>;
+
+/** The fields whose value names a file. */
+const FILE_FIELDS = ['image_url'] as const satisfies readonly InputField[];
+
+/** A file that an input names, and what it may be. */
+export interface NamedFile {
+  readonly field: InputField;
+  /** An https URL, or the id of an upload. */
+  readonly value: string;
+  readonly limits: MediaLimits;
+}
+
+/** The files that an input of this model names. */
+export function namedFiles(spec: InputSpec, input: JsonObject): NamedFile[] {
+  return FILE_FIELDS.flatMap((field) => {
+    const limits = spec[field];
+    const value = input[field];
+    return limits === undefined || typeof value !== 'string' ? [] : [{ field, value, limits }];
+  });
+}
 
 /** The field that each method cannot be without. */
 export const MAIN_FIELD: Readonly<Record<Method, InputField>> = {

@@ -1,13 +1,17 @@
 import { z } from 'zod';
 import type { Model } from './catalogue.ts';
+import { INPUT_ID } from './ids.ts';
 import { MAIN_FIELD, type InputField, type InputSpec } from './input-fields.ts';
+import { limitsInWords } from './media-limits.ts';
 import { countCharacters } from './text.ts';
 
 const DESCRIPTIONS: Readonly<Record<InputField, string>> = {
   prompt: 'What the output shall show.',
   negative_prompt: 'What it shall not show.',
   text: 'What is spoken.',
-  image_url: 'The image to begin with: an https URL that can be fetched without a login.',
+  image_url:
+    'The image to begin with: an https URL that can be fetched without a login, or the id of an upload (`POST /v1/inputs`). ' +
+    'A URL is fetched once, now; what lies there later changes nothing.',
   duration_seconds: 'Length of the output in seconds.',
   resolution: 'Size of the output.',
   aspect_ratio: 'Width to height.',
@@ -29,11 +33,20 @@ function textSchema(maxCharacters: number, example: string) {
     .meta({ minLength: 1, maxLength: maxCharacters, example });
 }
 
-function isHttpsUrl(text: string): boolean {
+/**
+ * Whether the text can name a file at all. Which addresses may be called is the caller's to check: allow-listed ones may
+ * be plain http.
+ */
+function namesFile(text: string): boolean {
+  if (INPUT_ID.test(text)) return true;
   if (text.length > 2_048 || !URL.canParse(text)) return false;
   const { protocol, username, password } = new URL(text);
-  return protocol === 'https:' && username === '' && password === '';
+  return /^https?:$/.test(protocol) && username === '' && password === '';
 }
+
+/** What to do about a text that can name no file. */
+export const FILE_ADVICE =
+  'Send an https URL of a public host without user name, password or port, at most 2048 characters, or the id of an upload (inp_…).';
 
 /** One zod schema per field, by its limits. */
 const BUILDERS: {
@@ -47,8 +60,8 @@ const BUILDERS: {
       spec,
       z
         .string()
-        .refine(isHttpsUrl, 'Send an https URL without user name and password, at most 2048 characters.')
-        .meta({ format: 'uri', maxLength: 2_048, example: 'https://example.com/boat.png' }),
+        .refine(namesFile, FILE_ADVICE)
+        .meta({ format: 'uri-reference', maxLength: 2_048, example: 'https://example.com/boat.png' }),
     ),
   duration_seconds: (spec) =>
     'values' in spec
@@ -85,7 +98,8 @@ function choiceSchema(spec: { readonly values: readonly string[]; readonly defau
 export function inputSchema(model: Pick<Model, 'input'>) {
   const shape = Object.entries(model.input).map(([field, spec]) => {
     const build = BUILDERS[field as InputField] as (spec: unknown) => z.ZodType;
-    return [field, build(spec).describe(DESCRIPTIONS[field as InputField])] as const;
+    const limits = spec !== undefined && 'mediaTypes' in spec ? ` Taken: ${limitsInWords(spec)}.` : '';
+    return [field, build(spec).describe(`${DESCRIPTIONS[field as InputField]}${limits}`)] as const;
   });
   return z.strictObject(
     Object.fromEntries(shape) as Record<string, z.ZodType<string | number | boolean | undefined>>,

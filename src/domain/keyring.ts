@@ -1,7 +1,8 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { SUBMISSION_ID } from './submission-id.ts';
 
-interface RingKey {
+/** One master key of the ring. */
+export interface RingKey {
   readonly id: string;
   readonly bytes: Buffer;
 }

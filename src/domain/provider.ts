@@ -18,6 +18,8 @@ export interface ProviderCapabilities {
   readonly list: boolean;
   /** What the API tells of a job's price. */
   readonly cost: 'final' | 'estimate' | 'none';
+  /** The largest file that may stand in a submit as a `data:` URI where a URL would, in bytes of the file; 0 = none. */
+  readonly inlineInputBytes: number;
 }
 
 /** What a provider amount is; kept as text, since units differ (USD, credits, seconds). */
@@ -53,6 +55,7 @@ export type SubmitAnswer =
   | { readonly kind: 'unknown'; readonly reason: string };
 
 export interface ProviderOutput {
+  /** http(s), or the whole file as `data:<type>;base64,…`. Never stored, logged or shown. */
   readonly url: string;
 }
 

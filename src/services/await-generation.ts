@@ -1,12 +1,11 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { readGenerationVersion } from '../db/index.ts';
+import { readEventNumbers } from '../db/index.ts';
 import { isTerminal } from '../domain/generation.ts';
 import type { GenerationView } from '../domain/generation-view.ts';
 import { GENERATION_ID } from '../domain/ids.ts';
+import { createBell } from './bell.ts';
 import type { ServiceContext } from './context.ts';
+import type { GenerationChanges } from './generation-changes.ts';
 import { getGeneration } from './get-generation.ts';
-
-const POLL_MS = 250;
 
 /** Bounds how many requests of this process hold a connection open at once. */
 export interface Waiters {
@@ -30,6 +29,8 @@ export function createWaiters(limit: number): Waiters {
   };
 }
 
+type Waiting = Pick<ServiceContext, 'db' | 'links'> & { readonly changes: GenerationChanges };
+
 export interface AwaitGenerationInput {
   readonly tenantId: string;
   readonly id: string;
@@ -39,41 +40,55 @@ export interface AwaitGenerationInput {
   readonly waiters: Waiters;
   /** Ends the wait: the caller is gone. */
   readonly signal: AbortSignal;
-  /** Ends the wait: the process stops. Read at each poll only, since a listener per request would pile up. */
+  /** Ends the wait: the process stops. */
   readonly draining: AbortSignal;
 }
 
 /**
  * The generation once it differs from what the caller knows, or as it is when the time is over; null for no such id.
- * `honoured` is false when too many wait already: then it is answered as it is.
+ * `honoured` is false when too many wait already: then it is answered as it is. What changes is told by its events.
  */
 export async function awaitGeneration(
-  ctx: Pick<ServiceContext, 'db'>,
+  ctx: Waiting,
   input: AwaitGenerationInput,
 ): Promise<{ readonly view: GenerationView; readonly honoured: boolean } | null> {
   if (!GENERATION_ID.test(input.id)) return null;
   // Read before the view: a change in between then ends the wait at once, instead of being missed.
-  const version = await readGenerationVersion(ctx.db, input.tenantId, input.id);
+  const number = await lastEvent(ctx, input.id);
   const before = await getGeneration(ctx, input);
   if (before === null) return null;
   if (isTerminal(before.state) || !input.isKnown(before)) return { view: before, honoured: true };
-  if (!(await input.waiters.run(() => untilChanged(ctx, input, version)))) {
-    return { view: before, honoured: false };
-  }
+  let followed = false;
+  const room = await input.waiters.run(async () => {
+    followed = await untilChanged(ctx, input, number);
+  });
+  if (!room || !followed) return { view: before, honoured: false };
   const after = await getGeneration(ctx, input);
   return after === null ? null : { view: after, honoured: true };
 }
 
+/** @returns false when too many follow, so that it did not wait. */
 async function untilChanged(
-  ctx: Pick<ServiceContext, 'db'>,
-  input: AwaitGenerationInput,
-  version: string | null,
-): Promise<void> {
-  const endMs = performance.now() + input.waitMs;
-  for (;;) {
-    const restMs = Math.min(POLL_MS, endMs - performance.now());
-    if (restMs <= 0 || input.signal.aborted || input.draining.aborted) return;
-    await delay(restMs, undefined, { signal: input.signal }).catch(() => undefined);
-    if ((await readGenerationVersion(ctx.db, input.tenantId, input.id)) !== version) return;
+  ctx: Waiting,
+  { tenantId, id, waitMs, signal, draining }: AwaitGenerationInput,
+  number: number | undefined,
+): Promise<boolean> {
+  const endMs = performance.now() + waitMs;
+  const bell = createBell([signal, draining]);
+  const unfollow = ctx.changes.follow({ generationId: id, tenantId, onChange: bell.ring });
+  try {
+    if (unfollow === null) return false;
+    // First looked at after following: what moved before it is seen here, what moves later rings.
+    while (!bell.stopped() && (await lastEvent(ctx, id)) === number) {
+      if (!(await bell.heard(endMs - performance.now()))) break;
+    }
+    return true;
+  } finally {
+    unfollow?.();
+    bell.release();
   }
+}
+
+async function lastEvent({ db }: Waiting, id: string): Promise<number | undefined> {
+  return (await readEventNumbers(db, [id])).get(id);
 }

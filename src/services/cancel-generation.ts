@@ -11,7 +11,7 @@ export type CancelGenerationOutcome =
 
 /** Settled at once while no provider can have the job; else the run asks the provider, whose answer decides. */
 export async function cancelGeneration(
-  ctx: Pick<ServiceContext, 'db' | 'starter'>,
+  ctx: Pick<ServiceContext, 'db' | 'links' | 'starter'>,
   input: { readonly tenantId: string; readonly id: string },
 ): Promise<CancelGenerationOutcome> {
   if (!GENERATION_ID.test(input.id)) return { outcome: 'not_found' };

@@ -82,6 +82,9 @@ function contradictionsOf(model: Model): CatalogueProblem[] {
     ) {
       say(['input', field, 'default'], 'must be one of the values');
     }
+    if (spec !== undefined && 'minSide' in spec && spec.minSide > spec.maxSide) {
+      say(['input', field], 'minSide must not be above maxSide');
+    }
   }
   if (count !== undefined && count.default > count.max)
     say(['input', 'count'], 'default must not be above max');

@@ -1,11 +1,18 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { createGeneration as insertGeneration, type LimitReached } from '../db/index.ts';
+import {
+  createGeneration as insertGeneration,
+  dropFetchedInputs,
+  readCredits,
+  type LimitReached,
+} from '../db/index.ts';
 import { viewGeneration } from '../domain/generation-view.ts';
 import { newId } from '../domain/ids.ts';
+import { namedFiles } from '../domain/input-fields.ts';
 import { canonicalJson, type JsonObject } from '../domain/json.ts';
 import { freezePlan } from '../domain/plan.ts';
 import type { ServiceContext } from './context.ts';
 import { findStoredAnswer } from './find-stored-answer.ts';
+import { prepareInputs, type InputRefusal } from './prepare-inputs.ts';
 import { priceRequest, type PricedRequest, type RequestRefusal } from './price-request.ts';
 
 /** Keys are unique per tenant and this. */
@@ -21,11 +28,16 @@ export type CreateGenerationOutcome =
   | { readonly outcome: 'created' | 'replayed'; readonly generationId: string; readonly responseBody: string }
   | { readonly outcome: 'key_reuse' | 'in_progress' }
   | { readonly outcome: 'unknown_account'; readonly account: string }
+  | { readonly outcome: 'webhook_secret_missing' }
+  | InputRefusal
   | { readonly outcome: 'insufficient_credits'; readonly available: number; readonly required: number }
   | LimitReached
   | RequestRefusal;
 
-/** Holds the credits and takes the job, once per key; the run is started after it, in the background. */
+/**
+ * Holds the credits and takes the job, once per key; the run is started after it, in the background. Files that the input
+ * names are fetched or looked up before, never for a repeated request.
+ */
 export async function createGeneration(
   ctx: ServiceContext,
   input: CreateGenerationInput,
@@ -33,19 +45,31 @@ export async function createGeneration(
   const requestSha256 = createHash('sha256')
     .update(`${ROUTE}\n${canonicalJson(input.body)}`)
     .digest('hex');
-  const checked = priceRequest(ctx.catalogue, input.body);
+  const checked = priceRequest(ctx, input.body);
   if (checked.outcome !== 'ok') {
     // What was accepted once is replayed, also when a new catalogue or price would refuse it now.
-    const stored = await findStoredAnswer(ctx.db, {
-      tenantId: input.tenantId,
-      idempotencyRoute: ROUTE,
-      idempotencyKey: input.idempotencyKey,
-    });
-    if (stored === null) return checked;
-    if (stored.requestSha256 !== requestSha256) return { outcome: 'key_reuse' };
-    return { outcome: 'replayed', generationId: stored.generationId, responseBody: stored.responseBody };
+    return (await findRepeat(ctx, input, requestSha256)) ?? checked;
+  }
+  const files = namedFiles(checked.model.input, checked.input);
+  const callbackUrl = checked.request.callback_url ?? null;
+  if (files.length > 0 || callbackUrl !== null) {
+    const repeat = await findRepeat(ctx, input, requestSha256);
+    if (repeat !== null) return repeat;
+  }
+  if (callbackUrl !== null && !(await hasDefaultSecret(ctx, input.tenantId))) {
+    return { outcome: 'webhook_secret_missing' };
   }
   const { model, request, input: asked, price, routes } = checked;
+  if (files.length > 0) {
+    // Nothing is fetched for who could not pay: the hold decides, this only spares the disk.
+    const credits = await readCredits(ctx.db, input.tenantId, request.account);
+    if (credits === null) return { outcome: 'unknown_account', account: request.account };
+    const { available } = credits;
+    if (available < price.credits)
+      return { outcome: 'insufficient_credits', available, required: price.credits };
+  }
+  const prepared = await prepareInputs(ctx, input.tenantId, files);
+  if (prepared.outcome !== 'ready') return prepared;
   const providerChosen = request.provider !== undefined;
   const generationId = newId('gen', ctx.nowMs());
   const nonce = randomBytes(16).toString('hex');
@@ -65,7 +89,14 @@ export async function createGeneration(
     deadlineSeconds: request.deadline_seconds,
     responseTemplate: renderTemplate(checked, generationId, nonce),
     nonce,
+    callbackUrl,
+    inputs: prepared.inputs,
+    retentionMs: ctx.retentionMs,
   });
+  if (created.outcome !== 'created' && prepared.inputs.length > 0) {
+    const ids = prepared.inputs.map(({ inputId }) => inputId);
+    await dropFetchedInputs(ctx.db, input.tenantId, ids);
+  }
   switch (created.outcome) {
     case 'created':
       ctx.starter.enqueue(created.run, 'created');
@@ -77,6 +108,24 @@ export async function createGeneration(
     default:
       return created;
   }
+}
+
+/** The answer that the key already stands for; null when it is free. */
+async function findRepeat(
+  ctx: Pick<ServiceContext, 'db'>,
+  { tenantId, idempotencyKey }: CreateGenerationInput,
+  requestSha256: string,
+): Promise<CreateGenerationOutcome | null> {
+  const stored = await findStoredAnswer(ctx.db, { tenantId, idempotencyRoute: ROUTE, idempotencyKey });
+  if (stored === null) return null;
+  if (stored.requestSha256 !== requestSha256) return { outcome: 'key_reuse' };
+  return { outcome: 'replayed', generationId: stored.generationId, responseBody: stored.responseBody };
+}
+
+/** Whether there is a secret that the tenant's callback URLs are signed with. */
+async function hasDefaultSecret({ db }: Pick<ServiceContext, 'db'>, tenantId: string): Promise<boolean> {
+  const where = { tenantId, endpointId: null, expiresAt: null };
+  return (await db.prisma.webhookSecret.findFirst({ where, select: { id: true } })) !== null;
 }
 
 /** The bytes of the 202, with marks where the database puts its own clock's times. */

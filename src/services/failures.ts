@@ -4,3 +4,11 @@ import { isDatabaseUnavailable } from '../db/index.ts';
 export function isTemporaryFailure(error: unknown): boolean {
   return isDatabaseUnavailable(error);
 }
+
+/** The storage could not be read or written; the cause says why, for operators. */
+export class StorageUnavailable extends Error {
+  override readonly name = 'StorageUnavailable';
+  constructor(cause: unknown) {
+    super('the storage is not reachable', { cause });
+  }
+}

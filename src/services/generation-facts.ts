@@ -1,12 +1,16 @@
 import type { GenerationRow } from '../db/index.ts';
 import type { GenerationErrorCode } from '../domain/errors.ts';
 import type { CancellationOutcome, Delivery, Stage, State } from '../domain/generation.ts';
+import type { FileLinks } from '../domain/file-links.ts';
 import type { GenerationFacts, GenerationView, OutputFacts } from '../domain/generation-view.ts';
 import type { JsonObject } from '../domain/json.ts';
 import { planSchema } from '../domain/plan.ts';
 
-/** A row as facts for the view. The casts hold because CHECK constraints allow these words only. */
-export function generationFacts(row: GenerationRow): GenerationFacts {
+/**
+ * A row as facts for the view, with fresh links that work for `linkMs` (the default of FileLinks). The casts hold because
+ * CHECK constraints allow these words only.
+ */
+export function generationFacts(row: GenerationRow, links: FileLinks, linkMs?: number): GenerationFacts {
   if (row.hold === null) throw new Error('a generation without its hold');
   const plan = planSchema.parse(row.plan);
   return {
@@ -26,7 +30,7 @@ export function generationFacts(row: GenerationRow): GenerationFacts {
     delivery: row.delivery as Delivery,
     cancellation: cancellation(row),
     errorCode: row.errorCode as GenerationErrorCode | null,
-    outputs: row.outputs.map(outputFacts),
+    outputs: row.outputs.map((output) => outputFacts(row, output, links, linkMs)),
     createdAt: row.createdAt.toISOString(),
     updatedAt: row.updatedAt.toISOString(),
     startedAt: row.startedAt?.toISOString() ?? null,
@@ -46,7 +50,16 @@ function cancellation(row: GenerationRow): GenerationView['cancellation'] {
   };
 }
 
-function outputFacts(output: GenerationRow['outputs'][number]): OutputFacts {
+function outputFacts(
+  row: GenerationRow,
+  output: GenerationRow['outputs'][number],
+  links: FileLinks,
+  lifetimeMs: number | undefined,
+): OutputFacts {
+  const owner = { tenantId: row.tenantId, linkVersion: row.tenant.linkVersion };
+  const file = { kind: 'output', generationId: row.id, index: output.index } as const;
+  const options = { notAfter: output.expiresAt, ...(lifetimeMs === undefined ? {} : { lifetimeMs }) };
+  const link = output.state === 'stored' ? links.link(owner, file, options) : null;
   return {
     index: output.index,
     mediaType: output.mediaType,
@@ -56,5 +69,6 @@ function outputFacts(output: GenerationRow['outputs'][number]): OutputFacts {
     height: output.height,
     durationSeconds: output.durationSeconds,
     expiresAt: output.expiresAt?.toISOString() ?? null,
+    link: link === null ? null : { url: link.url, expiresAt: link.expiresAt.toISOString() },
   };
 }

@@ -23,7 +23,7 @@ export interface GenerationPage {
 
 /** Newest first; one row more than asked for tells whether there is another page. */
 export async function listGenerations(
-  ctx: Pick<ServiceContext, 'db'>,
+  ctx: Pick<ServiceContext, 'db' | 'links'>,
   input: ListGenerationsInput,
 ): Promise<GenerationPage> {
   const rows = await readGenerations(ctx.db, { ...input, limit: input.limit + 1 });
@@ -31,7 +31,7 @@ export async function listGenerations(
   const last = page.at(-1);
   const hasMore = rows.length > page.length;
   return {
-    data: page.map((row) => viewGeneration(generationFacts(row))),
+    data: page.map((row) => viewGeneration(generationFacts(row, ctx.links))),
     has_more: hasMore,
     next_cursor: hasMore && last !== undefined ? encodeCursor(last) : null,
   };

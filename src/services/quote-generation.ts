@@ -17,10 +17,10 @@ export type QuoteGenerationOutcome = { readonly outcome: 'quoted'; readonly quot
 
 /** What this body would cost as a generation now; holds and starts nothing. */
 export async function quoteGeneration(
-  ctx: Pick<ServiceContext, 'db' | 'catalogue'>,
+  ctx: Pick<ServiceContext, 'db' | 'catalogue' | 'checkUrl'>,
   input: { readonly tenantId: string; readonly body: JsonObject },
 ): Promise<QuoteGenerationOutcome> {
-  const priced = priceRequest(ctx.catalogue, input.body);
+  const priced = priceRequest(ctx, input.body);
   if (priced.outcome !== 'ok') return priced;
   const { model, request, price } = priced;
   const { account } = request;

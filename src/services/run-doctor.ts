@@ -1,61 +1,61 @@
-import { checkInvariants, findPathsWithoutOutput, listStoredOutputs } from '../db/index.ts';
-import type { Db, InvariantResult } from '../db/index.ts';
+import { checkInvariants, isStillStored, listStoredFiles } from '../db/index.ts';
+import type { Db, InvariantResult, StoredFile } from '../db/index.ts';
 import type { Storage } from '../storage/index.ts';
+import { findOrphans } from './find-orphans.ts';
 
 const PAGE = 500;
-const FILES_INVARIANT = 'every stored output has its file with the same sha256';
-
+const EXAMPLES = 10;
+const FILES_INVARIANTS = {
+  output: 'every stored output has its file with the same sha256',
+  input: 'every stored input has its file with the same sha256',
+} as const;
+type Kind = keyof typeof FILES_INVARIANTS;
 const ROWS_INVARIANT = 'every old file has its row';
-/** No attempt at storing lives this long: a file without a row is not on its way. */
-const OLD_MS = 25 * 3_600_000;
 
-/** All invariants of prisma/invariants.sql in one snapshot, then stored outputs against files, both ways. */
-export async function runDoctor(ctx: {
+interface DoctorContext {
   readonly db: Db;
   readonly storage: Storage;
-}): Promise<InvariantResult[]> {
+}
+
+/** All invariants of prisma/invariants.sql in one snapshot, then stored outputs and inputs against files, both ways. */
+export async function runDoctor(ctx: DoctorContext): Promise<InvariantResult[]> {
   return [
     ...(await checkInvariants(ctx.db)),
-    await checkFiles(ctx.db, ctx.storage),
-    await checkRows(ctx.db, ctx.storage),
+    await checkFiles(ctx, 'output'),
+    await checkFiles(ctx, 'input'),
+    await checkRows(ctx),
   ];
 }
 
-async function checkRows(db: Db, storage: Storage): Promise<InvariantResult> {
-  const bad: string[] = [];
-  let paths: string[] = [];
-  const compare = async () => {
-    bad.push(...(await findPathsWithoutOutput(db, paths)));
-    paths = [];
-  };
-  for await (const path of storage.list(new Date(Date.now() - OLD_MS))) {
-    paths.push(path);
-    if (paths.length >= PAGE) await compare();
+async function checkRows(ctx: DoctorContext): Promise<InvariantResult> {
+  let violations = 0;
+  const examples: string[] = [];
+  for await (const { orphans } of findOrphans(ctx)) {
+    violations += orphans.length;
+    examples.push(...orphans.slice(0, EXAMPLES - examples.length));
   }
-  await compare();
-  return { name: ROWS_INVARIANT, violations: bad.length, examples: bad.slice(0, 10) };
+  return { name: ROWS_INVARIANT, violations, examples };
 }
 
-async function checkFiles(db: Db, storage: Storage): Promise<InvariantResult> {
-  const bad: string[] = [];
-  for (let skip = 0; ; skip += PAGE) {
-    const page = await listStoredOutputs(db, { skip, take: PAGE });
-    for (const { path, bytes, sha256 } of page) {
-      const problem = await problemOf(storage, path, bytes, Buffer.from(sha256 ?? []).toString('hex'));
-      if (problem !== null) bad.push(`${path ?? '(no path)'}${problem}`);
+async function checkFiles(ctx: DoctorContext, kind: Kind): Promise<InvariantResult> {
+  let violations = 0;
+  const examples: string[] = [];
+  for (let after: string | null = null; ;) {
+    const page: StoredFile[] = await listStoredFiles(ctx.db, kind, { after, take: PAGE });
+    for (const file of page) {
+      const problem = await problemOf(ctx.storage, file);
+      if (problem === null || (file.path !== null && !(await isStillStored(ctx.db, kind, file.path))))
+        continue;
+      violations += 1;
+      if (examples.length < EXAMPLES) examples.push(`${file.path ?? '(no path)'}${problem}`);
     }
-    if (page.length < PAGE)
-      return { name: FILES_INVARIANT, violations: bad.length, examples: bad.slice(0, 10) };
+    after = page.at(-1)?.key ?? null;
+    if (page.length < PAGE) return { name: FILES_INVARIANTS[kind], violations, examples };
   }
 }
 
 /** Null when the file is the one that was stored; one that can't be read stops none of the others. */
-async function problemOf(
-  storage: Storage,
-  path: string | null,
-  bytes: bigint | null,
-  sha256: string,
-): Promise<string | null> {
+async function problemOf(storage: Storage, { path, bytes, sha256 }: StoredFile): Promise<string | null> {
   if (path === null) return '';
   try {
     const file = await storage.stat(path);

@@ -7,6 +7,7 @@ import type {
   ProviderCredential,
   ProviderHandle,
 } from '../domain/provider.ts';
+import { isInlineFile, readInlineFile } from '../net/index.ts';
 import type { OutboundHttp } from '../net/index.ts';
 import { createMediaCheck } from '../storage/index.ts';
 import { exampleInput } from './rehearse-routes.ts';
@@ -140,14 +141,15 @@ async function checkOutputs(
   const differences: string[] = [];
   for (const [index, { url }] of outputs.entries()) {
     const check = createMediaCheck();
-    const answer = await http.download({
+    const request = {
       url,
       hosts: provider.outputHosts,
-      headersFor: (hop) => provider.downloadAuth(hop, credential),
+      headersFor: (hop: URL) => provider.downloadAuth(hop, credential),
       limits: { maxBytes: MAX_BYTES, idleMs: 30_000, totalMs: 600_000 },
       signal: AbortSignal.timeout(600_000),
-      write: (chunk) => Promise.resolve(check.write(chunk)),
-    });
+      write: (chunk: Uint8Array) => Promise.resolve(check.write(chunk)),
+    };
+    const answer = await (isInlineFile(url) ? readInlineFile(request) : http.download(request));
     if (answer.kind !== 'complete') {
       const why = 'reason' in answer ? answer.reason : String(answer.status);
       differences.push(

@@ -2,19 +2,24 @@ import { Runtime } from '@temporalio/worker';
 import { createDownloadSlots, createObserve, createPollBudget } from '../activities/index.ts';
 import type { ProviderAccess } from '../activities/index.ts';
 import { ConfigError, loadWorkerConfig } from '../config.ts';
-import { assertDatabaseUsable, countWaitingJobs, openDb } from '../db/index.ts';
+import { assertDatabaseUsable, countWaitingJobs, openChangeFeed, openDb } from '../db/index.ts';
 import { createCallbackUrls } from '../domain/callback-urls.ts';
+import { createFileLinks } from '../domain/file-links.ts';
 import { safeError } from '../domain/safe-error.ts';
 import { createLogger } from '../log.ts';
+import { runDeliveries } from '../loops/deliver.ts';
+import { runHousekeeping } from '../loops/housekeeping.ts';
 import { runLateObservations } from '../loops/late.ts';
+import { logAttempt } from '../loops/log-attempt.ts';
 import { runSweep } from '../loops/sweep.ts';
 import { countOutboundFailures, workerMetrics } from '../metrics/index.ts';
 import { createOutboundHttp } from '../net/index.ts';
 import { createProviders } from '../providers/index.ts';
 import { checkKeyring } from '../services/check-keyring.ts';
-import { createStorage } from '../storage/index.ts';
+import { createScan, createStorage } from '../storage/index.ts';
 import { connectTemporal } from '../temporal/client.ts';
 import { ensureRunning } from '../temporal/ensure-running.ts';
+import { packageVersion } from '../version.ts';
 import { createWorkers } from './create-workers.ts';
 import { startMetricsServer } from './metrics.ts';
 import { temporalLogger } from './temporal-logger.ts';
@@ -36,7 +41,8 @@ async function main(): Promise<void> {
   await checkKeyring({ db, keyring: config.keyring });
   const storage = createStorage(config.storageUrl);
   await storage.check();
-  const http = countOutboundFailures(createOutboundHttp({ allow: config.netAllow }));
+  const outbound = createOutboundHttp({ allow: config.netAllow });
+  const http = countOutboundFailures(outbound);
 
   const adapters = createProviders({ http, providers: config.providers });
   const providers = new Map<string, ProviderAccess>(
@@ -59,10 +65,12 @@ async function main(): Promise<void> {
       providers,
       http,
       storage,
+      scan: createScan(config.scan, (problem) => log.warn({ problem }, 'a file could not be scanned')),
       observe: createObserve(),
       pollBudget: createPollBudget(() => countWaitingJobs(db)),
       slots: createDownloadSlots(DOWNLOADS),
       callbacks,
+      links: config.publicUrl === null ? null : createFileLinks(config.keyring, config.publicUrl),
       retentionMs: RETENTION_MS,
       log,
       random: Math.random,
@@ -92,6 +100,35 @@ async function main(): Promise<void> {
     },
     stop.signal,
   );
+  const feed = openChangeFeed(config.databaseDirectUrl, (error) =>
+    log.warn({ error: safeError(error) }, 'hints of changes are late: listening again'),
+  );
+  const deliveries = runDeliveries(
+    {
+      db,
+      feed,
+      keyring: config.keyring,
+      links: createFileLinks(config.keyring, config.publicUrl),
+      // Not counted with the calls to providers: a tenant's dead receiver is no fault of ours.
+      http: outbound,
+      userAgent: `Darkroom/${packageVersion()}`,
+      nowMs: Date.now,
+      random: Math.random,
+      onAttempt: (report) => logAttempt(log, report),
+      onProblem: (error) => log.warn({ error: safeError(error) }, 'delivering webhooks'),
+    },
+    stop.signal,
+  );
+  const housekeeping = runHousekeeping(
+    {
+      db,
+      storage,
+      random: Math.random,
+      onProblem: (problem, error, path) =>
+        log.warn({ problem, path, error: error === null ? null : safeError(error) }, 'housekeeping'),
+    },
+    stop.signal,
+  );
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.once(signal, () => {
       log.info({ signal }, 'stopping: running steps finish first');
@@ -106,8 +143,15 @@ async function main(): Promise<void> {
     await Promise.all(workers.map((worker) => worker.run()));
   } finally {
     stop.abort();
-    await Promise.all([sweep, late]);
-    await Promise.allSettled([metrics?.close(), close(), temporal.close(), http.close(), db.close()]);
+    await Promise.all([sweep, late, housekeeping, deliveries]);
+    await Promise.allSettled([
+      metrics?.close(),
+      close(),
+      temporal.close(),
+      http.close(),
+      feed.close(),
+      db.close(),
+    ]);
   }
   log.info('worker stopped');
 }

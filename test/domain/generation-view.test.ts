@@ -86,7 +86,7 @@ describe('viewGeneration', () => {
     expect(view.error).toEqual({ code, ...error });
   });
 
-  it('an output with its facts, without a link and a seed so far', () => {
+  it('an output with its facts and its link, without a seed so far', () => {
     const output = {
       index: 1,
       mediaType: 'video/mp4',
@@ -96,12 +96,13 @@ describe('viewGeneration', () => {
       height: 360,
       durationSeconds: 5.04,
       expiresAt: at(9),
+      link: { url: '/files/x', expiresAt: at(3) },
     };
     expect(viewGeneration({ ...facts, outputs: [output] }).outputs).toEqual([
       {
         index: 1,
-        url: null,
-        url_expires_at: null,
+        url: '/files/x',
+        url_expires_at: at(3),
         expires_at: at(9),
         media_type: 'video/mp4',
         bytes: 1_000,
@@ -111,6 +112,9 @@ describe('viewGeneration', () => {
         duration_seconds: 5.04,
         seed: null,
       },
+    ]);
+    expect(viewGeneration({ ...facts, outputs: [{ ...output, link: null }] }).outputs).toMatchObject([
+      { index: 1, url: null, url_expires_at: null, expires_at: at(9), sha256: 'ab'.repeat(32) },
     ]);
   });
 

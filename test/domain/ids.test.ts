@@ -27,9 +27,9 @@ describe('newId', () => {
 
   it('sorts by time, to the end of its 48 bits', () => {
     const times = [0, 1, 1_700_000_000_000, 1_700_000_000_001, 2 ** 48 - 1];
-    const ids = times.map((ms) => newId('evt', ms));
+    const ids = times.map((ms) => newId('inp', ms));
     expect(ids.toSorted()).toEqual(ids);
-    expect(() => newId('evt', 2 ** 48)).toThrow(/out of range/);
+    expect(() => newId('inp', 2 ** 48)).toThrow(/out of range/);
   });
 
   it.each([

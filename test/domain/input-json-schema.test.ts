@@ -49,7 +49,7 @@ describe('the JSON Schema of an input, as a frontend gets it', () => {
       'animate-image',
       {
         prompt: text(1_000),
-        image_url: { type: 'string', format: 'uri', maxLength: 2_048 },
+        image_url: { type: 'string', format: 'uri-reference', maxLength: 2_048 },
         duration_seconds: seconds5or10,
       },
       ['prompt', 'image_url'],
@@ -110,7 +110,10 @@ describe('the JSON Schema of an input, as a frontend gets it', () => {
       prompt: 'What the output shall show.',
       negative_prompt: 'What it shall not show.',
       text: 'What is spoken.',
-      image_url: 'The image to begin with: an https URL that can be fetched without a login.',
+      image_url:
+        'The image to begin with: an https URL that can be fetched without a login, or the id of an upload (`POST /v1/inputs`). ' +
+        'A URL is fetched once, now; what lies there later changes nothing. Taken: image/png, image/jpeg, image/webp; at most ' +
+        '20 MiB; images of 16 to 8192 pixels a side, at most 40 megapixels.',
       duration_seconds: 'Length of the output in seconds.',
       resolution: 'Size of the output.',
       aspect_ratio: 'Width to height.',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_CATALOGUE } from '../../src/domain/default-catalogue.ts';
 import { INPUT_FIELDS, inputSpecSchema, METHODS } from '../../src/domain/input-fields.ts';
-import { hasMainField, inputSchema } from '../../src/domain/input-schema.ts';
+import { FILE_ADVICE, hasMainField, inputSchema } from '../../src/domain/input-schema.ts';
 
 const spec = inputSpecSchema.parse({
   prompt: { maxCharacters: 10 },
@@ -167,7 +167,10 @@ describe('inputSchema: image_url', () => {
     ['HTTPS://EXAMPLE.COM', true],
     [long(2_048), true],
     [long(2_049), false],
-    ['http://example.com/boat.png', false],
+    // Who may be called is for the caller to check: an allow-listed host may be plain http.
+    ['http://example.com/boat.png', true],
+    ['inp_06f1m4k2h8v7x9q3w5y1z0a2b4', true],
+    ['inp_06f1m4k2h8v7x9q3w5y1z0a2bi', false],
     ['ftp://example.com/boat.png', false],
     ['data:image/png;base64,AAAA', false],
     ['https://user@example.com/', false],
@@ -177,9 +180,7 @@ describe('inputSchema: image_url', () => {
     ['https://', false],
     ['', false],
   ])('%s', (image_url, fits) => {
-    const wrong = fits
-      ? {}
-      : { image_url: 'Send an https URL without user name and password, at most 2048 characters.' };
+    const wrong = fits ? {} : { image_url: FILE_ADVICE };
     expect(problems({ prompt: 'a cat', image_url })).toEqual(wrong);
   });
 

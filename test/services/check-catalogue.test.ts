@@ -99,6 +99,12 @@ describe('contradictions, by line and field', () => {
       'input: image-to-video needs a required "image_url"',
     ],
     [
+      'an image that would have to be smaller than it may be',
+      fields({ image_url: { minSide: 900, maxSide: 300 } }),
+      '"image_url": {',
+      'input.image_url: minSide must not be above maxSide',
+    ],
+    [
       'image-to-video whose image may be left out',
       { method: 'image-to-video', ...fields({ image_url: { required: false } }) },
       '"input": {',

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_CATALOGUE } from '../../src/domain/default-catalogue.ts';
 import type { JsonObject } from '../../src/domain/json.ts';
+import { checkUrl } from '../../src/net/index.ts';
 import { priceRequest } from '../../src/services/price-request.ts';
 
-const price = (body: JsonObject) => priceRequest(DEFAULT_CATALOGUE, body);
+const price = (body: JsonObject) =>
+  priceRequest({ catalogue: DEFAULT_CATALOGUE, checkUrl: (url) => checkUrl(url, []).ok }, body);
 const cinema = (over: JsonObject = {}, input: JsonObject = {}) =>
   price({ model: 'cinema-video', input: { prompt: 'a cat', ...input }, ...over });
 
@@ -77,8 +79,59 @@ describe('priceRequest', () => {
 });
 
 it('priceRequest knows no model where there is none to sell', () => {
-  expect(priceRequest({ models: [] }, { model: 'infro-video', input: {} })).toEqual({
+  expect(
+    priceRequest({ catalogue: { models: [] }, checkUrl: () => true }, { model: 'infro-video', input: {} }),
+  ).toEqual({
     outcome: 'unknown_model',
   });
-  expect(priceRequest({ models: [] }, { input: {} })).toEqual({ outcome: 'unknown_model' });
+  expect(priceRequest({ catalogue: { models: [] }, checkUrl: () => true }, { input: {} })).toEqual({
+    outcome: 'unknown_model',
+  });
+});
+
+describe('priceRequest: URLs that can be seen to be wrong', () => {
+  const animate = (image_url: string, more: JsonObject = {}) =>
+    price({ model: 'animate-image', input: { prompt: 'waves', image_url }, ...more });
+  const pathsOf = (priced: ReturnType<typeof price>) =>
+    priced.outcome === 'invalid' ? priced.errors.map(({ path }) => path) : priced.outcome;
+
+  it.each([
+    'https://example.com/boat.png?size=2#part',
+    'https://8.8.8.8/boat.png',
+    'inp_06f1m4k2h8v7x9q3w5y1z0a2b4',
+  ])('%s may name an image', (url) => {
+    expect(animate(url)).toMatchObject({ outcome: 'ok', input: { image_url: url } });
+  });
+
+  it.each([
+    'http://example.com/boat.png',
+    'https://example.com:8443/boat.png',
+    'https://127.0.0.1/boat.png',
+    'https://[::1]/boat.png',
+    'https://localhost/boat.png',
+    'https://user@example.com/boat.png',
+    'https://example.com\\@localhost/',
+    ' https://example.com/\tboat.png',
+    'file:///etc/passwd',
+    'inp_06f1m4k2h8v7x9q3w5y1z0a2b',
+  ])('%j may not', (url) => {
+    expect(pathsOf(animate(url))).toEqual(['/input/image_url']);
+  });
+
+  it('callback_url: only what can be called, and no fragment', () => {
+    const image = 'https://example.com/boat.png';
+    expect(animate(image, { callback_url: 'https://example.com/hook?a=1' })).toMatchObject({ outcome: 'ok' });
+    for (const callback_url of [
+      'http://example.com/',
+      'https://10.0.0.1/',
+      'https://example.com/#a',
+      'here',
+    ]) {
+      expect(pathsOf(animate(image, { callback_url }))).toEqual(['/callback_url']);
+    }
+    const long = `https://example.com/${'a'.repeat(2_029)}`;
+    expect(long).toHaveLength(2_049);
+    expect(pathsOf(animate(image, { callback_url: long }))).toEqual(['/callback_url']);
+    expect(animate(image, { callback_url: long.slice(0, -1) })).toMatchObject({ outcome: 'ok' });
+  });
 });
