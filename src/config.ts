@@ -6,6 +6,7 @@ import { readProviders, variablePrefix, type ProviderConfig } from './providers/
 import { PROVIDERS } from './providers/index.ts';
 import { loadCatalogue } from './services/load-catalogue.ts';
 import { catalogueCheck } from './services/rehearse-routes.ts';
+import { createStorage, parseScanCommand, type ScanConfig } from './storage/index.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -19,6 +20,15 @@ function parsedBy<T>(parse: (text: string) => T) {
       return z.NEVER;
     }
   };
+}
+
+function checkedStorageUrl(text: string): string {
+  try {
+    createStorage(text);
+    return text;
+  } catch (error) {
+    throw new Error((error as Error).message.replace(/^STORAGE_URL /, ''), { cause: error });
+  }
 }
 
 function urlWith(protocols: readonly string[], advice: string) {
@@ -40,11 +50,23 @@ const shared = {
     ['postgres:', 'postgresql:'],
     'must be a PostgreSQL URL: postgresql://user:password@host:5432/database',
   ),
+  /** Past any pooler, for LISTEN; without it DATABASE_URL. */
+  DATABASE_DIRECT_URL: urlWith(
+    ['postgres:', 'postgresql:'],
+    'must be a PostgreSQL URL: postgresql://user:password@host:5432/database',
+  ).optional(),
   KEYRING: z.string().transform(parsedBy(parseKeyring)),
   CATALOGUE_FILE: z.string().min(1, 'is empty: name a JSON file, or remove the variable').optional(),
-  STORAGE_URL: urlWith(['file:', 's3:'], 'must be file:<folder> or s3://<bucket>').default(
-    'file:.darkroom/outputs',
-  ),
+  STORAGE_URL: z.string().default('file:.darkroom/outputs').transform(parsedBy(checkedStorageUrl)),
+  SCAN_COMMAND: z.string().transform(parsedBy(parseScanCommand)).optional(),
+  SCAN_URL: urlWith(['http:', 'https:'], 'must be an http(s) URL, for example http://127.0.0.1:9000/scan')
+    .refine((text) => new URL(text).username === '', 'must have no user:password@, which is not sent')
+    .optional(),
+  SCAN_TIMEOUT_SECONDS: z
+    .string()
+    .regex(/^(?:[1-9]\d{0,2}|[1-2]\d{3}|3[0-5]\d{2}|3600)$/, 'must be whole seconds from 1 to 3600')
+    .default('60')
+    .transform(Number),
   PUBLIC_URL: origin.optional(),
   NET_ALLOW: z.string().default('').transform(parsedBy(parseAllow)),
 };
@@ -60,7 +82,12 @@ const listenOn = z
   .default('127.0.0.1');
 
 const commonSchema = z.object(shared);
-const apiSchema = z.object({ ...shared, PORT: portNumber.default(8080), HOST: listenOn });
+const apiSchema = z.object({
+  ...shared,
+  PORT: portNumber.default(8080),
+  HOST: listenOn,
+  OUTPUT_LINKS: z.enum(['proxy', 'presigned']).default('proxy'),
+});
 const workerSchema = z.object({
   ...shared,
   METRICS_PORT: portNumber.optional(),
@@ -73,10 +100,14 @@ interface CommonConfig {
   readonly production: boolean;
   readonly logLevel: string;
   readonly databaseUrl: string;
+  /** For LISTEN, which a pooler in transaction mode forgets. */
+  readonly databaseDirectUrl: string;
   readonly keyring: Keyring;
   /** All models of the file; what can be offered follows from `providers` (services/offered-catalogue.ts). */
   readonly catalogue: Catalogue;
   readonly storageUrl: string;
+  /** null = files are not scanned. */
+  readonly scan: ScanConfig | null;
   /** Without a slash at its end; null = no provider can call us, everything is polled. */
   readonly publicUrl: string | null;
   readonly netAllow: readonly AllowEntry[];
@@ -92,6 +123,8 @@ export interface WorkerConfig extends CommonConfig {
 }
 
 export interface ApiConfig extends CommonConfig {
+  /** Whether links to files are answered by us, or by a redirect to the storage. */
+  readonly outputLinks: 'proxy' | 'presigned';
   readonly port: number;
   readonly host: string;
 }
@@ -137,6 +170,12 @@ function crossProblems(
         `${variablePrefix(name)}WEBHOOK_SECRET is not set, so no callback of ${name} could be verified: ` +
         `set it, or set "callbacks": false on every ${name} route in CATALOGUE_FILE`,
     );
+  if (env['SCAN_COMMAND'] !== undefined && env['SCAN_URL'] !== undefined)
+    problems.push('SCAN_URL and SCAN_COMMAND are both set: remove one');
+  if (env['OUTPUT_LINKS'] === 'presigned' && !/^s3:/i.test(env['STORAGE_URL'] ?? ''))
+    problems.push(
+      'OUTPUT_LINKS is presigned, which needs a STORAGE_URL that begins with s3:; or set it to proxy',
+    );
   if (env['NODE_ENV'] !== 'production') return problems;
   try {
     assertProductionSafe(parseAllow(env['NET_ALLOW'] ?? ''));
@@ -144,6 +183,12 @@ function crossProblems(
     problems.push((error as Error).message);
   }
   return problems;
+}
+
+function scanOf(values: z.infer<typeof commonSchema>): ScanConfig | null {
+  const timeoutMs = values.SCAN_TIMEOUT_SECONDS * 1000;
+  if (values.SCAN_COMMAND !== undefined) return { kind: 'command', command: values.SCAN_COMMAND, timeoutMs };
+  return values.SCAN_URL === undefined ? null : { kind: 'url', url: values.SCAN_URL, timeoutMs };
 }
 
 function load<T extends z.infer<typeof commonSchema>>(
@@ -168,9 +213,11 @@ function load<T extends z.infer<typeof commonSchema>>(
     production: values.NODE_ENV === 'production',
     logLevel: values.LOG_LEVEL,
     databaseUrl: values.DATABASE_URL,
+    databaseDirectUrl: values.DATABASE_DIRECT_URL ?? values.DATABASE_URL,
     keyring: values.KEYRING,
     catalogue,
     storageUrl: values.STORAGE_URL,
+    scan: scanOf(values),
     publicUrl: values.PUBLIC_URL ?? null,
     netAllow: values.NET_ALLOW,
     providers,
@@ -181,7 +228,8 @@ function load<T extends z.infer<typeof commonSchema>>(
 /** @throws ConfigError with every problem at once. TEMPORAL_* is read by @temporalio/envconfig. */
 export function loadApiConfig(env: Environment): ApiConfig {
   const { values, common } = load(apiSchema, env);
-  return { ...common, port: values.PORT, host: values.HOST };
+  const { PORT: port, HOST: host, OUTPUT_LINKS: outputLinks } = values;
+  return { ...common, port, host, outputLinks };
 }
 
 /** @throws ConfigError with every problem at once. TEMPORAL_* is read by @temporalio/envconfig. */

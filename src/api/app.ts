@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import type { Logger } from 'pino';
 import { docsPage } from './docs-page.ts';
@@ -14,6 +15,8 @@ export type AppDependencies = Omit<ApiContext, 'documentJson' | 'docsPage'> & { 
 /** Builds the API; it never listens. Everything it needs comes in, so that tests can run several side by side. */
 export function createApp(deps: AppDependencies): Express {
   const { logger, ...rest } = deps;
+  // Every call that waits listens to it, and takes its listener back.
+  setMaxListeners(0, deps.draining);
   const document = openApiDocument(ROUTES, deps.catalogue);
   const ctx: ApiContext = { ...rest, documentJson: JSON.stringify(document), docsPage: docsPage(document) };
   const app = express();

@@ -2,19 +2,37 @@ import type { IncomingMessage } from 'node:http';
 import { Problem } from './problems.ts';
 
 /** How much of a body that is too large is still read away, so that the client sees the answer and not a reset. */
-const MAX_DRAINED_BYTES = 8 * 1024 * 1024;
+export const MAX_DRAINED_BYTES = 8 * 1024 * 1024;
+
+/** @throws Problem 415 for a body that would have to be inflated. */
+export function assertPlain(request: IncomingMessage): void {
+  const encoding = request.headers['content-encoding'];
+  if (encoding === undefined || encoding.trim().toLowerCase() === 'identity') return;
+  throw new Problem('unsupported_content_encoding', 'Send the body as it is, without Content-Encoding.', {
+    headers: { 'Accept-Encoding': 'identity' },
+  });
+}
+
+/** @param reason a sentence of what happened */
+export function incompleteBody(reason: string): Problem {
+  return new Problem('incomplete_body', `${reason} Send the request again.`, {
+    headers: { Connection: 'close' },
+  });
+}
+
+export function bodyTooLarge(maxBytes: number): Problem {
+  return new Problem('body_too_large', `Send at most ${maxBytes} bytes.`, {
+    headers: { Connection: 'close' },
+  });
+}
 
 /**
- * The raw bytes of a body, at most `maxBytes`. Never inflated: any Content-Encoding is refused.
+ * The raw bytes of a body, at most `maxBytes`. Never inflated: any Content-Encoding is refused. How long it may take is
+ * limited by the server (body-time.ts).
  * @throws Problem 413, 415, or 400 when the client ended early.
  */
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  const encoding = request.headers['content-encoding'];
-  if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
-    throw new Problem('unsupported_content_encoding', 'Send the body as it is, without Content-Encoding.', {
-      headers: { 'Accept-Encoding': 'identity' },
-    });
-  }
+  assertPlain(request);
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
@@ -25,15 +43,8 @@ export async function readBody(request: IncomingMessage, maxBytes: number): Prom
       if (bytes > maxBytes + MAX_DRAINED_BYTES) break;
     }
   } catch {
-    throw new Problem(
-      'incomplete_body',
-      'The connection ended before the whole body came. Send the request again.',
-    );
+    throw incompleteBody('The connection ended before the whole body came.');
   }
-  if (bytes > maxBytes) {
-    throw new Problem('body_too_large', `Send at most ${maxBytes} bytes.`, {
-      headers: { Connection: 'close' },
-    });
-  }
+  if (bytes > maxBytes) throw bodyTooLarge(maxBytes);
   return Buffer.concat(chunks, bytes);
 }

@@ -14,8 +14,12 @@ export function curlOf(documented: {
 }): string | undefined {
   const { path, method, operation } = documented;
   const body = operation.requestBody as oas31.RequestBodyObject | undefined;
-  const bodies = Object.entries(body?.content ?? {}).filter(([, { example }]) => example !== undefined);
-  if (body?.required === true && bodies.length === 0) return undefined;
+  const contents = Object.entries(body?.content ?? {});
+  const bodies = contents.filter(([, { example }]) => example !== undefined);
+  const file = contents.find(
+    ([, { schema }]) => (schema as { format?: string } | undefined)?.format === 'binary',
+  );
+  if (body?.required === true && bodies.length === 0 && file === undefined) return undefined;
   const parameters = (operation.parameters ?? []).flatMap((parameter) =>
     '$ref' in parameter ? [] : [parameter],
   );
@@ -25,7 +29,12 @@ export function curlOf(documented: {
       name,
     ),
   );
-  const lines = [`curl -sS ${method === 'get' ? '' : `-X ${method.toUpperCase()} `}"$DARKROOM_URL${url}"`];
+  const streams = Object.values(operation.responses ?? {}).some(
+    (response: oas31.ResponseObject) => response.content?.['text/event-stream'] !== undefined,
+  );
+  const lines = [
+    `curl ${streams ? '-sSN' : '-sS'} ${method === 'get' ? '' : `-X ${method.toUpperCase()} `}"$DARKROOM_URL${url}"`,
+  ];
   const scope = operation.security?.[0]?.['apiKey']?.[0];
   if (scope !== undefined) {
     lines.push(`-H "Authorization: Bearer $${scope === 'admin' ? 'DARKROOM_ADMIN_KEY' : 'DARKROOM_KEY'}"`);
@@ -40,6 +49,7 @@ export function curlOf(documented: {
   for (const [mediaType, { example }] of bodies) {
     lines.push(`-H "Content-Type: ${mediaType}"`, `-d '${JSON.stringify(example).replace(/'/g, `'\\''`)}'`);
   }
+  if (file !== undefined) lines.push(`-H "Content-Type: ${file[0]}"`, `--data-binary @file`);
   return lines.join(' \\\n  ');
 }
 

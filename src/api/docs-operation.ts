@@ -13,6 +13,7 @@ export interface DocumentedOperation {
 export function operationSection(documented: DocumentedOperation): Html {
   const { path, method, operation } = documented;
   const scope = Object.values(operation.security?.[0] ?? {})[0]?.[0];
+  const watchable = operation.security?.some((each) => 'watchToken' in each) ?? false;
   const command = curlOf(documented);
   return html`<section id="${operation.operationId ?? ''}">
     <h3>
@@ -20,7 +21,9 @@ export function operationSection(documented: DocumentedOperation): Html {
     </h3>
     <p>
       <strong>${text(operation.summary ?? '')}</strong>
-      <span class="auth">${authOf(scope)}</span>
+      <span class="auth"
+        >${authOf(scope)}${watchable ? ' Or a watch token of the generation (?watch_token=).' : ''}</span
+      >
     </p>
     <p>${text(operation.description ?? '')}</p>
     ${parameterTable(operation.parameters ?? [])} ${bodyPart(operation.requestBody)}
@@ -54,10 +57,18 @@ function parameterTable(parameters: NonNullable<oas31.OperationObject['parameter
 
 function bodyPart(body: oas31.OperationObject['requestBody']): Html {
   if (body === undefined || '$ref' in body) return NOTHING;
+  const contents = Object.entries(body.content).map(([mediaType, content]) => ({
+    mediaType,
+    content,
+    key: JSON.stringify(content),
+  }));
+  // Kinds of a file differ in their name only.
+  const kinds = contents.filter(({ key }, i) => contents.findIndex((other) => other.key === key) === i);
   return joined(
-    Object.entries(body.content).map(([mediaType, { schema, example }]) => {
+    kinds.map(({ key, content: { schema, example } }) => {
       const shown = (schema ?? {}) as ShownSchema;
-      return html`<h4>Body ${code(mediaType)}</h4>
+      const alike = contents.filter((other) => other.key === key).map(({ mediaType }) => code(mediaType));
+      return html`<h4>Body ${joined(alike, html`, `)}</h4>
         ${example === undefined ? NOTHING : html`<pre tabindex="0">${pretty(example)}</pre>`}
         ${shown.description === undefined ? NOTHING : html`<p>${text(shown.description)}</p>`}
         ${joined((shown.oneOf ?? [shown]).map((variant) => bodyFields(variant)))}`;
@@ -101,6 +112,7 @@ function responseTable(responses: oas31.ResponsesObject): Html {
 function responseRow([status, response]: [string, oas31.ResponseObject]): Html {
   const bodies = Object.entries(response.content ?? {}).map(([mediaType, { schema }]) => {
     const shape = shapeOf(schema ?? {});
+    if (mediaType === 'text/event-stream') return html`${code(mediaType)} of ${shape}`;
     return mediaType.endsWith('json') ? shape : code(mediaType);
   });
   return html`<tr>

@@ -36,12 +36,13 @@ td:empty{display:none}td:first-child{font-weight:700}
 const FIRST_OPERATIONS = [
   'createGeneration',
   'getGeneration',
+  'followGeneration',
   'listGenerations',
   'cancelGeneration',
   'deleteGeneration',
 ];
 
-const METHODS = ['get', 'post', 'put', 'delete'] as const;
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
 /** One self-contained page of the document: no script, no outside file; the policy allows its own style only. */
 export function docsPage(document: ApiDocument): {

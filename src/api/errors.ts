@@ -1,11 +1,18 @@
 import type { NextFunction, Request, Response } from 'express';
 import type { Logger } from 'pino';
 import { safeError } from '../domain/safe-error.ts';
-import { isTemporaryFailure } from '../services/failures.ts';
-import { Problem, PROBLEMS, problemDocument } from './problems.ts';
+import { isTemporaryFailure, StorageUnavailable } from '../services/failures.ts';
+import { Problem, PROBLEMS, problemDocument, type ProblemCode } from './problems.ts';
 import { requestFacts } from './request-facts.ts';
 
 const DATABASE_RETRY_SECONDS = 2;
+const STORAGE_RETRY_SECONDS = 5;
+/** Troubles of ours, which operators have to see. */
+const LOGGED: ReadonlySet<ProblemCode> = new Set([
+  'internal_error',
+  'database_unavailable',
+  'storage_unavailable',
+]);
 
 /** Any thrown value as a problem; what is not ours becomes 503 (database away) or 500, without its text. */
 export function toProblem(error: unknown): Problem {
@@ -20,6 +27,12 @@ export function toProblem(error: unknown): Problem {
       'Nothing was changed, or the same Idempotency-Key will show it. Send the same request again.',
       { headers: { 'Retry-After': String(DATABASE_RETRY_SECONDS) } },
     );
+  }
+  if (error instanceof StorageUnavailable) {
+    return new Problem('storage_unavailable', 'Nothing was changed. Send the same request again.', {
+      headers: { 'Retry-After': String(STORAGE_RETRY_SECONDS) },
+      cause: error.cause,
+    });
   }
   return new Problem(
     'internal_error',
@@ -46,10 +59,15 @@ export function sendProblem(response: Response, problem: Problem): void {
 export function errorHandler(logger: Logger) {
   return (error: unknown, _request: Request, response: Response, _next: NextFunction): void => {
     const problem = toProblem(error);
-    if (problem.code === 'internal_error' || problem.code === 'database_unavailable') {
+    if (LOGGED.has(problem.code)) {
       const { requestId, route } = requestFacts(response);
       logger.error(
-        { request_id: requestId, route, problem: problem.code, error: safeError(error) },
+        {
+          request_id: requestId,
+          route,
+          problem: problem.code,
+          error: safeError(problem.options.cause ?? error),
+        },
         'request failed',
       );
     }

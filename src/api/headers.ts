@@ -34,6 +34,12 @@ export const PREFERENCE_APPLIED: Header = {
   description: '`wait=N` when the answer was held back as asked.',
   schema: { type: 'string' },
 };
+export const WATCH_TOKEN: Header = {
+  description:
+    'Opens this generation, and nothing else, to a browser: `?watch_token=` on its GET and its events, until an hour after its ' +
+    'deadline. Made anew for each answer; missing when that is past.',
+  schema: { type: 'string' },
+};
 export const REQUEST_ID: Header = {
   description: 'Id of this request: yours if you sent X-Request-Id, else ours.',
   schema: { type: 'string' },

@@ -1,18 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ConfigError, loadApiConfig } from '../config.ts';
-import { assertDatabaseUsable, openDb } from '../db/index.ts';
+import { assertDatabaseUsable, openChangeFeed, openDb } from '../db/index.ts';
+import { createFileLinks } from '../domain/file-links.ts';
 import { safeError } from '../domain/safe-error.ts';
 import { createLogger } from '../log.ts';
 import { runSweep } from '../loops/sweep.ts';
 import { countOutboundFailures } from '../metrics/index.ts';
-import { createOutboundHttp } from '../net/index.ts';
+import { checkUrl, createOutboundHttp } from '../net/index.ts';
 import { createProviders } from '../providers/index.ts';
 import { createWaiters } from '../services/await-generation.ts';
 import { checkKeyring } from '../services/check-keyring.ts';
 import { createReadiness } from '../services/check-readiness.ts';
 import type { CallbackProvider } from '../services/context.ts';
+import { createFileDelivery } from '../services/file-delivery.ts';
+import { createGenerationChanges } from '../services/generation-changes.ts';
 import { offeredCatalogue } from '../services/offered-catalogue.ts';
-import { createStorage } from '../storage/index.ts';
+import { createInputSlots } from '../services/slots.ts';
+import { createScan, createStorage } from '../storage/index.ts';
 import { connectTemporal } from '../temporal/client.ts';
 import { assertPollers, assertSearchAttributes } from '../temporal/checks.ts';
 import { ensureRunning } from '../temporal/ensure-running.ts';
@@ -21,6 +25,7 @@ import { createApp } from './app.ts';
 import { closeServer, createApiServer, listen } from './server.ts';
 
 const POOL_SIZE = 20;
+const RETENTION_MS = 30 * 86_400_000;
 const MAX_WAITERS = 64;
 /** How long readiness fails before connections are refused, so that a load balancer has moved on. */
 const DRAIN_NOTICE_MS = 3_000;
@@ -105,16 +110,35 @@ const readiness = createReadiness(
     },
     {
       name: 'storage',
-      required: true,
+      // Status, callbacks and cancels need no file: an instance without its storage still serves them.
+      required: false,
       check: () => storage.check(),
-      advice: 'The output storage can not be written: check STORAGE_URL.',
+      advice:
+        'The storage of files can not be used: outputs wait, links and uploads answer 503. Check STORAGE_URL and free space.',
     },
   ],
   (name, error) => logger.warn({ check: name, error: safeError(error) }, 'not ready'),
 );
 
+const feed = openChangeFeed(config.databaseDirectUrl, (error) =>
+  logger.warn({ error: safeError(error) }, 'hints of changes are late: listening again'),
+);
+const changes = createGenerationChanges({
+  db,
+  feed,
+  onProblem: (error) => logger.warn({ error: safeError(error) }, 'looking for changes'),
+});
 const app = createApp({
   db,
+  links: createFileLinks(config.keyring, config.publicUrl),
+  storage,
+  scan: createScan(config.scan, (problem) => logger.warn({ problem }, 'a file could not be scanned')),
+  http,
+  checkUrl: (url) => checkUrl(url, config.netAllow).ok,
+  inputSlots: createInputSlots(),
+  retentionMs: RETENTION_MS,
+  changes,
+  fileDelivery: createFileDelivery({ mode: config.outputLinks }),
   catalogue: offered.catalogue,
   keyring: config.keyring,
   providers,
@@ -154,8 +178,8 @@ async function shutDown(signal: string): Promise<void> {
   if (signal === 'SIGTERM') await delay(DRAIN_NOTICE_MS);
   await closeServer(server, DRAIN_LIMIT_MS);
   stop.abort();
-  await Promise.allSettled([sweep, starter.drain(5_000)]);
-  await Promise.allSettled([temporal.close(), http.close(), db.close()]);
+  await Promise.allSettled([sweep, starter.drain(5_000), changes.close()]);
+  await Promise.allSettled([temporal.close(), http.close(), feed.close(), db.close()]);
   logger.info('api stopped');
 }
 

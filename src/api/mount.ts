@@ -1,8 +1,10 @@
 import type { Express, Request, Response } from 'express';
 import { actorOf, assertOperator, authenticateKey, tenantOf } from './auth.ts';
 import { countRequest } from './limits.ts';
+import { openToWatchers, WATCHER, watchingTenant } from './watch.ts';
 import { Problem } from './problems.ts';
 import { requestFacts } from './request-facts.ts';
+import { isWatchable } from './route.ts';
 import type { ApiContext, Call, OperatorRoute, Reply, Route, TenantRoute } from './route.ts';
 
 /** `/v1/generations/{id}` as Express spells it. */
@@ -23,6 +25,7 @@ export function mountRoutes(app: Express, routes: readonly Route[], ctx: ApiCont
     const methods = routes.filter((route) => route.path === path);
     const mounted = app.route(expressPath(path));
     for (const route of methods) mounted[route.method](handler(route, ctx));
+    if (methods.some(isWatchable)) mounted.options(openToWatchers);
     mounted.all(() => {
       const allow = allowedMethods(methods);
       throw new Problem('method_not_allowed', `Use one of: ${allow}.`, { headers: { Allow: allow } });
@@ -45,7 +48,7 @@ function handler(route: Route, ctx: ApiContext) {
     const reply = await answer(call, response);
     // A connection that stays open would hold up the stop of the process.
     if (ctx.draining.aborted && !response.headersSent) response.setHeader('Connection', 'close');
-    send(response, reply);
+    await send(response, reply);
   };
 }
 
@@ -55,6 +58,7 @@ function answerer(route: Route, ctx: ApiContext): Answerer {
   switch (route.auth) {
     case 'none':
     case 'callback':
+    case 'link':
       return route.handle(ctx);
     case 'operator':
       return operatorAnswerer(route, ctx);
@@ -66,6 +70,11 @@ function answerer(route: Route, ctx: ApiContext): Answerer {
 function tenantAnswerer(route: TenantRoute, ctx: ApiContext): Answerer {
   const handle = route.handle(ctx);
   return async (call, response) => {
+    const watcher = isWatchable(route) ? watchingTenant(ctx, call, response) : null;
+    if (watcher !== null) {
+      requestFacts(response).tenantId = watcher;
+      return handle({ ...call, tenantId: watcher, actor: WATCHER });
+    }
     const principal = await authenticateKey(ctx, call.request);
     requestFacts(response).tenantId = principal.tenantId;
     // Before the scope: a call that is refused for it is a call too.
@@ -84,10 +93,20 @@ function operatorAnswerer(route: OperatorRoute, ctx: ApiContext): Answerer {
   };
 }
 
-function send(response: Response, reply: Reply): void {
+async function send(response: Response, reply: Reply): Promise<void> {
   if (response.destroyed) return;
   response.statusCode = reply.status;
   for (const [name, value] of Object.entries(reply.headers ?? {})) response.setHeader(name, value);
   if (reply.contentType !== undefined) response.setHeader('Content-Type', reply.contentType);
-  response.end(reply.body);
+  if (reply.stream === undefined || response.req.method === 'HEAD') {
+    response.end(reply.body);
+    return;
+  }
+  try {
+    await reply.stream(response);
+    response.end();
+  } catch (error) {
+    response.destroy();
+    throw error;
+  }
 }

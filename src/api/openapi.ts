@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import {
   createDocument,
@@ -7,9 +6,10 @@ import {
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi';
 import type { Catalogue } from '../domain/catalogue.ts';
+import { packageVersion } from '../version.ts';
 import { RATE_LIMIT, RATE_LIMIT_POLICY, REQUEST_ID, RETRY_AFTER } from './headers.ts';
 import { PROBLEMS, type ProblemCode } from './problems.ts';
-import { scopeOf, type Route } from './route.ts';
+import { isWatchable, scopeOf, type Route } from './route.ts';
 
 /** The document as plain JSON data, ready to be served. */
 export type ApiDocument = ReturnType<typeof createDocument>;
@@ -49,6 +49,7 @@ export function problemsOf(route: Route): readonly ProblemCode[] {
   const scope = scopeOf(route);
   const implied: ProblemCode[] = scope === null ? [] : [...KEY_PROBLEMS];
   if (scope !== null && scope !== 'admin') implied.push('rate_limited');
+  if (isWatchable(route)) implied.push('watch_token_invalid');
   return [...new Set([...route.problems, ...implied, 'internal_error' as const])];
 }
 
@@ -75,15 +76,12 @@ function operation(route: Route, catalogue: Catalogue): ZodOpenApiOperationObjec
   const scope = scopeOf(route);
   return {
     ...described,
-    security: scope === null ? [] : [{ apiKey: [scope] }],
+    security: [
+      ...(scope === null ? [] : [{ apiKey: [scope] }]),
+      ...(isWatchable(route) ? [{ watchToken: [] }] : []),
+    ],
     responses: { ...described.responses, ...problemResponses(problemsOf(route)) },
   };
-}
-
-/** The version of this package; its file lies at the same place seen from `src/api` and from `dist/api`. */
-function packageVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return z.object({ version: z.string() }).parse(JSON.parse(text)).version;
 }
 
 /** OpenAPI 3.1 of these routes, from the same schemas that check the requests. */
@@ -105,7 +103,19 @@ export function openApiDocument(routes: readonly Route[], catalogue: Catalogue):
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
-    tags: ['Generations', 'Models', 'Credits', 'Operators', 'Callbacks', 'Service'].map((name) => ({ name })),
+    tags: [
+      'Generations',
+      'Inputs',
+      'Files',
+      'Models',
+      'Credits',
+      'Webhooks',
+      'Operators',
+      'Callbacks',
+      'Service',
+    ].map((name) => ({
+      name,
+    })),
     components: {
       securitySchemes: {
         apiKey: {
@@ -113,6 +123,13 @@ export function openApiDocument(routes: readonly Route[], catalogue: Catalogue):
           scheme: 'bearer',
           bearerFormat: 'dk_…',
           description: 'An API key of your tenant; for operators, a key of no tenant with the scope `admin`.',
+        },
+        watchToken: {
+          type: 'apiKey',
+          in: 'query',
+          name: 'watch_token',
+          description:
+            'For browsers: the `Watch-Token` header of an answer about this generation. Reads this generation only, from any origin.',
         },
       },
     },

@@ -14,6 +14,7 @@ export const PROBLEMS = {
   invalid_cursor: { status: 400, title: 'The cursor is not one of ours' },
   unknown_model: { status: 400, title: 'There is no such model' },
   unknown_account: { status: 400, title: 'There is no such account' },
+  invalid_range: { status: 416, title: 'The range can not be served' },
   idempotency_key_missing: { status: 400, title: 'The Idempotency-Key header is missing' },
   idempotency_key_invalid: { status: 400, title: 'The Idempotency-Key header is invalid' },
   empty_body: { status: 400, title: 'The body is empty' },
@@ -31,11 +32,19 @@ export const PROBLEMS = {
   malformed_callback: { status: 400, title: 'The callback could not be read' },
   api_key_missing: { status: 401, title: 'An API key is needed' },
   api_key_invalid: { status: 401, title: 'The API key is not valid' },
+  watch_token_invalid: { status: 401, title: 'The watch token is not valid' },
   callback_unverified: { status: 401, title: 'The callback could not be verified' },
   insufficient_credits: { status: 402, title: 'There are not enough credits' },
   scope_missing: { status: 403, title: 'The API key lacks a scope' },
+  link_invalid: { status: 403, title: 'The link is not valid' },
+  link_expired: { status: 403, title: 'The link has expired' },
   not_found: { status: 404, title: 'There is no such route' },
   generation_not_found: { status: 404, title: 'There is no such generation' },
+  output_not_found: { status: 404, title: 'There is no such output' },
+  file_not_found: { status: 404, title: 'There is no such file' },
+  input_not_found: { status: 404, title: 'There is no such input' },
+  webhook_endpoint_not_found: { status: 404, title: 'There is no such webhook endpoint' },
+  webhook_delivery_not_found: { status: 404, title: 'There is no such webhook delivery' },
   account_not_found: { status: 404, title: 'There is no such account' },
   tenant_not_found: { status: 404, title: 'There is no such tenant' },
   provider_not_found: { status: 404, title: 'There is no such provider' },
@@ -43,14 +52,21 @@ export const PROBLEMS = {
   idempotency_key_in_progress: { status: 409, title: 'The same request is in progress' },
   price_changed: { status: 409, title: 'The price is above max_credits' },
   already_terminal: { status: 409, title: 'The generation has already ended' },
+  not_terminal: { status: 409, title: 'The generation has not ended' },
+  webhook_endpoint_disabled: { status: 409, title: 'The webhook endpoint is disabled' },
+  webhook_endpoint_deleted: { status: 409, title: 'The webhook endpoint was deleted' },
+  too_many_webhook_endpoints: { status: 409, title: 'There are too many webhook endpoints' },
+  webhook_secret_missing: { status: 409, title: 'There is no secret to sign with' },
   balance_too_large: { status: 409, title: 'The balance would be too large' },
   not_captured: { status: 409, title: 'Nothing was captured' },
   refund_reason_used: { status: 409, title: 'The reason was used for another refund' },
   refund_too_large: { status: 409, title: 'The refund is more than is left' },
   resolution_not_possible: { status: 409, title: 'The generation can not be resolved like this' },
+  precondition_failed: { status: 412, title: 'A condition of the request does not hold' },
   body_too_large: { status: 413, title: 'The body is too large' },
   unsupported_media_type: { status: 415, title: 'The media type is not supported' },
   unsupported_content_encoding: { status: 415, title: 'The content encoding is not supported' },
+  input_unusable: { status: 422, title: 'The input file can not be used' },
   idempotency_key_reuse: { status: 422, title: 'The key was used for another request' },
   rate_limited: { status: 429, title: 'There were too many requests' },
   too_many_generations: { status: 429, title: 'There are too many generations at once' },
@@ -60,6 +76,9 @@ export const PROBLEMS = {
   database_unavailable: { status: 503, title: 'The database is not reachable' },
   callback_keys_unavailable: { status: 503, title: 'The keys that prove a callback can not be read now' },
   callbacks_not_configured: { status: 503, title: 'Callbacks of this provider are not configured' },
+  busy: { status: 503, title: 'Too much of this is under way' },
+  storage_unavailable: { status: 503, title: 'The storage is not reachable' },
+  scan_unavailable: { status: 503, title: 'Files can not be scanned now' },
   not_ready: { status: 503, title: 'The service is not ready' },
 } as const satisfies Record<string, ProblemInfo>;
 
@@ -68,6 +87,8 @@ export type ProblemCode = keyof typeof PROBLEMS;
 export interface ProblemOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly errors?: readonly { readonly path: string; readonly message: string }[];
+  /** Why, for the log only. */
+  readonly cause?: unknown;
   /** Further members of the document, like `required` for credits. */
   readonly extensions?: Readonly<Record<string, number | string>>;
 }
@@ -79,7 +100,7 @@ export class Problem extends Error {
   readonly detail: string;
   readonly options: ProblemOptions;
   constructor(code: ProblemCode, detail: string, options: ProblemOptions = {}) {
-    super(code);
+    super(code, { cause: options.cause });
     this.code = code;
     this.detail = detail;
     this.options = options;

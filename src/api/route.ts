@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ParsedUrlQuery } from 'node:querystring';
 import type { ZodOpenApiOperationObject } from 'zod-openapi';
 import type { Scope } from '../domain/api-key.ts';
@@ -6,11 +6,15 @@ import type { Catalogue } from '../domain/catalogue.ts';
 import type { Readiness } from '../services/check-readiness.ts';
 import type { ServiceContext } from '../services/context.ts';
 import type { Waiters } from '../services/await-generation.ts';
+import type { FileDelivery } from '../services/file-delivery.ts';
+import type { GenerationChanges } from '../services/generation-changes.ts';
 import type { ProblemCode } from './problems.ts';
 
 /** What routes are built over: the services' context and what only the API has. */
 export interface ApiContext extends ServiceContext {
   readonly waiters: Waiters;
+  readonly changes: GenerationChanges;
+  readonly fileDelivery: FileDelivery;
   readonly readiness: () => Promise<Readiness>;
   /** Aborted when the process begins to stop: readiness fails and waits end. */
   readonly draining: AbortSignal;
@@ -41,13 +45,18 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>;
   readonly contentType?: string;
   readonly body?: string;
+  /**
+   * Instead of `body`: writes it piece by piece after the headers, minding back pressure and `Call.signal`, and resolves
+   * when it is over; the response is ended after it. A throw cuts the connection, so that nobody takes a part for the whole.
+   */
+  readonly stream?: (response: ServerResponse) => Promise<void>;
 }
 
 /** The document of a route without its problems, which are listed as codes. */
 export type Operation = Omit<ZodOpenApiOperationObject, 'security'>;
 
 interface RouteBase {
-  readonly method: 'get' | 'post' | 'put' | 'delete';
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
   /** As OpenAPI spells it: `/v1/generations/{id}`. */
   readonly path: string;
   /** Problems beyond those that every route, or its authentication, has. */
@@ -58,6 +67,8 @@ interface RouteBase {
 /** A route for callers with a tenant's API key of this scope. */
 export interface TenantRoute extends RouteBase {
   readonly auth: Exclude<Scope, 'admin'>;
+  /** A watch token of the generation `{id}` opens it as well, from any origin: `?watch_token=`. For reading only. */
+  readonly watch?: true;
   readonly handle: (ctx: ApiContext) => (call: TenantCall) => Promise<Reply>;
 }
 
@@ -67,9 +78,9 @@ export interface OperatorRoute extends RouteBase {
   readonly handle: (ctx: ApiContext) => (call: OperatorCall) => Promise<Reply>;
 }
 
-/** `none` = for everybody; `callback` = proved by a token or signature, by the handler itself. */
+/** `none` = for everybody; `callback` and `link` = proved by a token or signature, by the handler itself. */
 export interface OpenRoute extends RouteBase {
-  readonly auth: 'none' | 'callback';
+  readonly auth: 'none' | 'callback' | 'link';
   readonly handle: (ctx: ApiContext) => (call: Call) => Promise<Reply>;
 }
 
@@ -80,12 +91,18 @@ export function scopeOf(route: Route): Scope | null {
   switch (route.auth) {
     case 'none':
     case 'callback':
+    case 'link':
       return null;
     case 'operator':
       return 'admin';
     default:
       return route.auth;
   }
+}
+
+/** Whether a watch token opens it as well. */
+export function isWatchable(route: Route): boolean {
+  return 'watch' in route;
 }
 
 /** A JSON answer. */

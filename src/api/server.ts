@@ -1,8 +1,11 @@
 import { createServer, STATUS_CODES, type RequestListener, type Server } from 'node:http';
+import { limitBodyTime } from './body-time.ts';
 import { PROBLEMS } from './problems.ts';
 
 const HEADERS_TIMEOUT_MS = 10_000;
-const REQUEST_TIMEOUT_MS = 30_000;
+/** For uploads, 64 MiB at 250 kB a second; all other bodies have less. */
+const REQUEST_TIMEOUT_MS = 300_000;
+const BODY_TIMEOUT_MS = 30_000;
 /** Above the idle time of usual proxies (60 s), so that the proxy closes first and never races a request. */
 const KEEP_ALIVE_MS = 75_000;
 const MAX_CONNECTIONS = 2_000;
@@ -14,8 +17,14 @@ const CLIENT_ERRORS: Readonly<Record<string, number>> = {
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
 };
 
-/** A server with limits on slow, huge and many senders; it doesn't listen yet. */
-export function createApiServer(app: RequestListener): Server {
+/**
+ * A server with limits on slow, huge and many senders; it doesn't listen yet.
+ * @param bodyTimeoutMs for every body but those of uploads (`allowLongBody`)
+ */
+export function createApiServer(
+  app: RequestListener,
+  { bodyTimeoutMs = BODY_TIMEOUT_MS }: { readonly bodyTimeoutMs?: number } = {},
+): Server {
   const server = createServer(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -23,7 +32,10 @@ export function createApiServer(app: RequestListener): Server {
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: 1_000,
     },
-    app,
+    (request, response) => {
+      limitBodyTime(request, response, bodyTimeoutMs, () => problemForUnreadable(408));
+      app(request, response);
+    },
   );
   server.maxConnections = MAX_CONNECTIONS;
   // Node silently drops headers beyond a count; the 16 kB limit on all of them bounds them already.

@@ -5,7 +5,7 @@ import { show, table, withContext } from './context.ts';
 /** `darkroom doctor`: every invariant by name; exit code 1 when one is violated. */
 export function doctorCommand(): Command {
   return new Command('doctor')
-    .description('check every invariant in one snapshot, and every stored output against its file')
+    .description('check every invariant in one snapshot, and every stored output and input against its file')
     .option('--json', 'one JSON object instead of a table')
     .action(async ({ json = false }: { json?: boolean }, command: Command) => {
       const results = await withContext(runDoctor);

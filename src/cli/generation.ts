@@ -7,6 +7,7 @@ import { showGeneration } from '../services/show-generation.ts';
 import { wakeGeneration } from '../services/wake-generation.ts';
 import { ensureRunning } from '../temporal/ensure-running.ts';
 import { show, table, withContext } from './context.ts';
+import { describeErase } from './generation-erase.ts';
 import { describeRefund } from './generation-refund.ts';
 import { describeResolve } from './generation-resolve.ts';
 import { rows } from './options.ts';
@@ -23,7 +24,7 @@ interface ListOptions extends Json {
   readonly limit: number;
 }
 
-/** `darkroom generation`: find and look at generations, wake their runs, cancel, refund and end them by hand. */
+/** `darkroom generation`: find and look at generations, wake their runs, cancel, refund, end and erase them by hand. */
 export function generationCommand(): Command {
   return new Command('generation')
     .description('generations, for operators')
@@ -32,7 +33,8 @@ export function generationCommand(): Command {
     .addCommand(wakeCommand())
     .addCommand(cancelCommand())
     .addCommand(describeRefund(new Command('refund')))
-    .addCommand(describeResolve(new Command('resolve')));
+    .addCommand(describeResolve(new Command('resolve')))
+    .addCommand(describeErase(new Command('erase')));
 }
 
 function listCommand(): Command {

@@ -3,6 +3,7 @@ import { ConfigError } from '../config.ts';
 import { isDatabaseUnavailable } from '../db/index.ts';
 import { budgetCommand } from './budget.ts';
 import { doctorCommand } from './doctor.ts';
+import { filesCommand } from './files.ts';
 import { generationCommand } from './generation.ts';
 import { grantCommand } from './grant.ts';
 import { keyCommand } from './key.ts';
@@ -37,6 +38,7 @@ function createProgram(): Command {
     grantCommand(),
     ledgerCommand(),
     generationCommand(),
+    filesCommand(),
     limitCommand(),
     budgetCommand(),
     providersCommand(),

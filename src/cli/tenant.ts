@@ -2,12 +2,14 @@ import { Command } from 'commander';
 import { listTenants } from '../db/index.ts';
 import { createTenant } from '../services/create-tenant.ts';
 import { show, table, withContext } from './context.ts';
+import { describeRotateLinks } from './tenant-links.ts';
+import { describeRetention } from './tenant-retention.ts';
 
 interface Json {
   readonly json?: boolean;
 }
 
-/** `darkroom tenant`: make and list customers. */
+/** `darkroom tenant`: make and list customers, how long their files are kept, new keys for their links. */
 export function tenantCommand(): Command {
   return new Command('tenant')
     .description('customers')
@@ -31,5 +33,7 @@ export function tenantCommand(): Command {
             table(tenants.map(({ id, name, createdAt }) => [id, createdAt.toISOString(), name])),
           );
         }),
-    );
+    )
+    .addCommand(describeRetention(new Command('retention')))
+    .addCommand(describeRotateLinks(new Command('rotate-links')));
 }

@@ -2,14 +2,19 @@ import type { Server } from 'node:http';
 import { createApp, type AppDependencies } from '../../src/api/app.ts';
 import { createLogger } from '../../src/log.ts';
 import { closeServer, createApiServer, listen } from '../../src/api/server.ts';
-import type { Db, RunFacts } from '../../src/db/index.ts';
+import type { ChangeFeed, Db, RunFacts } from '../../src/db/index.ts';
 import { makeApiKey, type Scope } from '../../src/domain/api-key.ts';
 import { DEFAULT_CATALOGUE } from '../../src/domain/default-catalogue.ts';
 import { parseKeyring, type Keyring } from '../../src/domain/keyring.ts';
-import { createOutboundHttp } from '../../src/net/index.ts';
+import { createFileLinks } from '../../src/domain/file-links.ts';
+import { checkUrl, createOutboundHttp } from '../../src/net/index.ts';
 import { createProviders } from '../../src/providers/index.ts';
 import { createWaiters } from '../../src/services/await-generation.ts';
+import { createFileDelivery } from '../../src/services/file-delivery.ts';
+import { createGenerationChanges, type GenerationChanges } from '../../src/services/generation-changes.ts';
 import { createReadiness } from '../../src/services/check-readiness.ts';
+import { createInputSlots } from '../../src/services/slots.ts';
+import { createScan, createStorage } from '../../src/storage/index.ts';
 
 export const WEBHOOK_SECRET = 'whsec_testsecrettestsecrettestsecret';
 
@@ -26,6 +31,26 @@ export function infroOnly(webhookSecrets: readonly string[]): AppDependencies['p
   );
 }
 
+/** Nobody follows anything. */
+export const NO_CHANGES: GenerationChanges = { follow: () => () => {}, close: async () => {} };
+
+/** A feed whose hints are all lost: what moved is found by looking. */
+export const NO_HINTS: Pick<ChangeFeed, 'subscribe'> = { subscribe: () => () => {} };
+
+/** What tests of other things than files need of them. */
+export function fileParts() {
+  return {
+    links: createFileLinks(testKeyring(), null),
+    storage: createStorage('file:/nonexistent/darkroom-test'),
+    scan: createScan(null),
+    http: createOutboundHttp({ allow: [] }),
+    checkUrl: (url: string) => checkUrl(url, []).ok,
+    inputSlots: createInputSlots(),
+    retentionMs: 30 * 86_400_000,
+    fileDelivery: createFileDelivery(),
+  };
+}
+
 export interface TestApi {
   readonly url: string;
   /** Every log line so far. */
@@ -39,10 +64,15 @@ export interface TestApi {
 }
 
 /** The whole API over real HTTP on a free port, on the given database. */
-export async function startApi(db: Db, overrides: Partial<AppDependencies> = {}): Promise<TestApi> {
+export async function startApi(
+  db: Db,
+  overrides: Partial<AppDependencies> = {},
+  limits: Parameters<typeof createApiServer>[1] = {},
+): Promise<TestApi> {
   const logs: string[] = [];
   const woken: TestApi['woken'] = [];
   const draining = new AbortController();
+  const changes = createGenerationChanges({ db, feed: NO_HINTS, onProblem: () => {} }, { lookEveryMs: 100 });
   const app = createApp({
     db,
     catalogue: DEFAULT_CATALOGUE,
@@ -55,13 +85,15 @@ export async function startApi(db: Db, overrides: Partial<AppDependencies> = {})
       },
     },
     nowMs: Date.now,
+    ...fileParts(),
+    changes,
     waiters: createWaiters(8),
     readiness: createReadiness([], () => {}),
     draining: draining.signal,
     logger: createLogger('info', 'api', { write: (line: string) => logs.push(line) }),
     ...overrides,
   });
-  const server = createApiServer(app);
+  const server = createApiServer(app, limits);
   const port = await listen(server, 0, '127.0.0.1');
   return {
     url: `http://127.0.0.1:${port}`,
@@ -69,7 +101,10 @@ export async function startApi(db: Db, overrides: Partial<AppDependencies> = {})
     woken,
     server,
     drain: () => draining.abort(),
-    close: () => closeServer(server, 100),
+    async close() {
+      await closeServer(server, 100);
+      await changes.close();
+    },
   };
 }
 

@@ -120,6 +120,20 @@ describe('loadApiConfig', () => {
     expect(problems({ ...env, PROVIDER_INFRO_WEBHOOK_SECRET: 'whsec_a' })).toEqual([]);
   });
 
+  it('OUTPUT_LINKS is ours unless told, and presigned only with a storage that can', () => {
+    expect(loadApiConfig(MINIMAL).outputLinks).toBe('proxy');
+    const presigned = { ...MINIMAL, OUTPUT_LINKS: 'presigned' };
+    expect(loadApiConfig({ ...presigned, STORAGE_URL: 's3://bucket' }).outputLinks).toBe('presigned');
+    for (const env of [presigned, { ...presigned, STORAGE_URL: 'file:./data' }]) {
+      expect(problems(env)).toEqual([
+        'OUTPUT_LINKS is presigned, which needs a STORAGE_URL that begins with s3:; or set it to proxy',
+      ]);
+    }
+    expect(problems({ ...MINIMAL, OUTPUT_LINKS: 'direct' })).toEqual([
+      'OUTPUT_LINKS must be one of proxy, presigned',
+    ]);
+  });
+
   it('production refuses an allow-list that opens local addresses', () => {
     const env = { ...MINIMAL, NODE_ENV: 'production', NET_ALLOW: '127.0.0.1:9001' };
     expect(problems(env)).toEqual([expect.stringContaining('127.0.0.1:9001')]);

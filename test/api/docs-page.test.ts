@@ -29,9 +29,17 @@ describe('the page of the API document', () => {
     expect(ids).toEqual([
       'createGeneration',
       'getGeneration',
+      'followGeneration',
       'listGenerations',
       'cancelGeneration',
       'deleteGeneration',
+      'getOutput',
+      'deleteOutputs',
+      'eraseInput',
+      'uploadInput',
+      'getInput',
+      'getOutputFile',
+      'getInputFile',
       'listModels',
       'createQuote',
       'getCredits',
@@ -40,6 +48,18 @@ describe('the page of the API document', () => {
       'listAccountEntries',
       'createGrant',
       'createAccountGrant',
+      'listWebhookEndpoints',
+      'createWebhookEndpoint',
+      'getWebhookEndpoint',
+      'changeWebhookEndpoint',
+      'deleteWebhookEndpoint',
+      'rotateWebhookEndpointSecret',
+      'testWebhookEndpoint',
+      'redeliverSince',
+      'rotateWebhookSecret',
+      'listWebhookDeliveries',
+      'getWebhookDelivery',
+      'redeliverWebhook',
       'refundGeneration',
       'resolveGeneration',
       'listLimits',
@@ -67,12 +87,25 @@ describe('the page of the API document', () => {
 
   it('shows a command where a caller can run it, and none for callbacks', () => {
     expect(section('getGeneration')).toContain('-H &quot;Prefer: wait=30&quot;');
+    expect(section('followGeneration')).toContain('curl -sSN &quot;$DARKROOM_URL/v1/generations/');
     expect(section('receiveCallback')).not.toContain('curl');
     expect(section('receiveAccountCallback')).not.toContain('curl');
     expect(section('createGrant')).toContain('-H &quot;Authorization: Bearer $DARKROOM_KEY&quot;');
     expect(section('setLimit')).toContain('curl -sS -X PUT');
     expect(section('setLimit')).toContain('-H &quot;Authorization: Bearer $DARKROOM_ADMIN_KEY&quot;');
-    expect(page.match(/curl -sS/g)).toHaveLength(24);
+    expect(page.match(/curl -sS/g)).toHaveLength(page.match(/<section id="[a-z]\w+"/g)!.length - 2);
+  });
+
+  it('says what a stream holds, and that a watch token opens what it opens', () => {
+    const follow = section('followGeneration');
+    expect(follow).toContain(
+      '<code>text/event-stream</code> of <a href="#schema-GenerationEvent">GenerationEvent</a>',
+    );
+    expect(follow).toContain('API key with scope generations. Or a watch token of the generation');
+    expect(section('getGeneration')).toContain('Or a watch token');
+    expect(section('deleteGeneration')).not.toContain('a watch token of');
+    expect(section('createGeneration')).toContain('<code>Watch-Token</code>');
+    expect(page).toContain('<section id="schema-GenerationEvent">');
   });
 
   it('shows values, bounds and defaults of parameters, and raw schemas only folded', () => {

@@ -5,11 +5,11 @@ import { createApp } from '../../src/api/app.ts';
 import { createLogger } from '../../src/log.ts';
 import { openApiDocument, problemsOf } from '../../src/api/openapi.ts';
 import { PROBLEMS } from '../../src/api/problems.ts';
-import { scopeOf } from '../../src/api/route.ts';
+import { isWatchable, scopeOf } from '../../src/api/route.ts';
 import { ROUTES } from '../../src/api/routes/index.ts';
 import { SCOPES } from '../../src/domain/api-key.ts';
 import { DEFAULT_CATALOGUE } from '../../src/domain/default-catalogue.ts';
-import { startApi, stubDb, testKeyring, type TestApi } from './api.ts';
+import { startApi, stubDb, testKeyring, type TestApi, fileParts, NO_CHANGES } from './api.ts';
 import { send } from './client.ts';
 
 const METHODS = new Set(['get', 'put', 'post', 'delete', 'patch', 'options', 'head', 'trace']);
@@ -23,12 +23,13 @@ const operations = Object.entries(document.paths ?? {}).flatMap(([path, item]) =
     })),
 );
 
-/** What Express itself would answer, read from its router. */
+/** What Express itself would answer, read from its router; OPTIONS is for preflights of browsers only. */
 function mountedRoutes(app: Express): string[] {
   return app.router.stack.flatMap(({ route }) => {
     if (route === undefined) return [];
     const path = route.path.replace(/:(\w+)/g, '{$1}');
     const methods = new Set(route.stack.map((layer) => layer.method).filter((method) => METHODS.has(method)));
+    methods.delete('options');
     return [...methods].map((method) => `${method} ${path}`);
   });
 }
@@ -92,6 +93,8 @@ describe('the API document', () => {
       readiness: async () => ({ ready: true, checks: [] }),
       draining: new AbortController().signal,
       logger: createLogger('silent', 'api'),
+      ...fileParts(),
+      changes: NO_CHANGES,
     });
     const mounted = mountedRoutes(app).sort();
     expect(mounted.length).toBeGreaterThan(10);
@@ -103,7 +106,10 @@ describe('the API document', () => {
       const route = ROUTES.find((candidate) => `${candidate.method} ${candidate.path}` === name)!;
       const kind = name.includes(' /admin/v1/') ? 'operator' : name.includes(' /v1/') ? 'tenant' : 'open';
       const scope = scopeOf(route);
-      expect(operation['security']).toEqual(scope === null ? [] : [{ apiKey: [scope] }]);
+      expect(operation['security']).toEqual([
+        ...(scope === null ? [] : [{ apiKey: [scope] }]),
+        ...(isWatchable(route) ? [{ watchToken: [] }] : []),
+      ]);
       expect([...SCOPES, null]).toContain(scope);
       expect(scope === null).toBe(kind === 'open');
       expect(scope === 'admin').toBe(kind === 'operator');

@@ -5,6 +5,7 @@ import { openDb, type Db } from '../../src/db/index.ts';
 import { catalogueSchema } from '../../src/domain/catalogue.ts';
 import { DEFAULT_CATALOGUE } from '../../src/domain/default-catalogue.ts';
 import { createTestDatabase, type TestDatabase } from '../support/stack.ts';
+import { upload, useFiles } from './inputs.ts';
 import { startApi, type TestApi } from './api.ts';
 import { create, get, newTenant, sendJson, type TestTenant } from './tenants.ts';
 
@@ -121,7 +122,7 @@ function valueOf(field: Field): fc.Arbitrary<string | number | boolean> {
   if (field.enum !== undefined) return fc.constantFrom(...field.enum);
   if (field.type === 'boolean') return fc.boolean();
   if (field.type === 'integer') return fc.integer({ min: field.minimum ?? 0, max: field.maximum ?? 1_000 });
-  if (field.format === 'uri') return fc.constant('https://example.com/boat.png');
+  if (field.format === 'uri-reference') return fc.constant(imageId);
   // Units of one to four code points, of one to eleven bytes.
   const unit = fc.constantFrom('a', 'ß', '界', '😊', '👩‍🚀', ' ');
   const most = Math.floor(((field.maxLength ?? 100) - 1) / 4);
@@ -143,11 +144,15 @@ let db: Db;
 let api: TestApi;
 let tenant: TestTenant;
 let models: readonly PublishedModel[];
+/** An upload that every model takes. */
+let imageId: string;
+const files = useFiles();
 beforeAll(async () => {
   database = await createTestDatabase();
   db = openDb(database.url, { poolSize: 10 });
-  api = await startApi(db, { catalogue: CATALOGUE });
+  api = await startApi(db, { ...files.parts, catalogue: CATALOGUE });
   tenant = await newTenant(db, { credits: 1_000_000_000 });
+  imageId = String((await upload(api.url, tenant)).json()['id']);
   models = (await get(api.url, tenant, '/v1/models')).json()['data'] as PublishedModel[];
 });
 afterAll(async () => {

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import type { AppDependencies } from '../../src/api/app.ts';
 import { openDb, type Db } from '../../src/db/index.ts';
-import type { Catalogue } from '../../src/domain/catalogue.ts';
 import { violations } from '../db/database.ts';
 import { createTestDatabase } from '../support/stack.ts';
 import { startApi, type TestApi } from './api.ts';
@@ -14,7 +14,7 @@ export interface ApiSuite {
 }
 
 /** The API on a database of one test file, with an operator; the invariants are checked after each of its tests. */
-export function useApi(options: { readonly catalogue?: Catalogue } = {}): ApiSuite {
+export function useApi(options: Partial<AppDependencies> = {}): ApiSuite {
   let opened: (ApiSuite & { drop(): Promise<void> }) | undefined;
   const need = () => {
     if (opened === undefined) throw new Error('The API runs only while tests run.');

@@ -12,6 +12,7 @@ import type { TestDatabase } from '../support/stack.ts';
 import { commandsOn, jsonOf } from './run.ts';
 
 const FILES = 'every stored output has its file with the same sha256';
+const INPUTS = 'every stored input has its file with the same sha256';
 const ROWS = 'every old file has its row';
 let database: TestDatabase;
 let db: Db;
@@ -65,8 +66,9 @@ describe('darkroom doctor', () => {
     expect(stdout.trimEnd().split('\n')).toEqual([
       ...names.map((name) => `ok  ${name}`),
       `ok  ${FILES}`,
+      `ok  ${INPUTS}`,
       `ok  ${ROWS}`,
-      `All ${names.length + 2} invariants hold.`,
+      `All ${names.length + 3} invariants hold.`,
     ]);
     expect(jsonOf(await darkroom('doctor', '--json'))).toMatchObject({ ok: true });
   });

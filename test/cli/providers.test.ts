@@ -75,6 +75,7 @@ describe('darkroom providers', () => {
       cancel: 'may_bill',
       list: false,
       cost: 'estimate',
+      inlineInputBytes: 0,
       find: false,
       models: false,
       methods: { 'text-to-video': ['prompt', 'duration_seconds'] },

@@ -8,22 +8,56 @@ import { listAccountEntriesRoute, listEntriesRoute } from './credits/entries.ts'
 import { getAccountCreditsRoute, getCreditsRoute } from './credits/get.ts';
 import { createAccountGrantRoute, createGrantRoute } from './credits/grants.ts';
 import { docsRoute, openApiRoute } from './documents.ts';
+import { inputFileRoute } from './files/inputs.ts';
+import { outputFileRoute } from './files/outputs.ts';
 import { cancelGenerationRoute, deleteGenerationRoute } from './generations/cancel.ts';
 import { createGenerationRoute } from './generations/create.ts';
+import { deleteOutputsRoute } from './generations/delete-outputs.ts';
+import { eraseInputRoute } from './generations/erase.ts';
+import { followGenerationRoute } from './generations/events.ts';
 import { getGenerationRoute } from './generations/get.ts';
 import { listGenerationsRoute } from './generations/list.ts';
+import { getOutputRoute } from './generations/output.ts';
 import { healthRoute, readinessRoute } from './health.ts';
 import { metricsRoute } from './metrics.ts';
+import { getInputRoute } from './inputs/get.ts';
+import { uploadInputRoute } from './inputs/upload.ts';
 import { listModelsRoute } from './models/list.ts';
 import { createQuoteRoute } from './quotes/create.ts';
+import { createWebhookEndpointRoute } from './webhooks/create-endpoint.ts';
+import { rotateDefaultSecretRoute } from './webhooks/default-secret.ts';
+import {
+  getWebhookDeliveryRoute,
+  listWebhookDeliveriesRoute,
+  redeliverWebhookRoute,
+} from './webhooks/deliveries.ts';
+import {
+  redeliverSinceRoute,
+  rotateEndpointSecretRoute,
+  testWebhookEndpointRoute,
+} from './webhooks/endpoint-actions.ts';
+import {
+  changeWebhookEndpointRoute,
+  deleteWebhookEndpointRoute,
+  getWebhookEndpointRoute,
+  listWebhookEndpointsRoute,
+} from './webhooks/endpoints.ts';
 
 /** Every route of the API; the router and the API document are both made from this list. */
 export const ROUTES: readonly Route[] = [
   createGenerationRoute,
   listGenerationsRoute,
   getGenerationRoute,
+  followGenerationRoute,
   deleteGenerationRoute,
   cancelGenerationRoute,
+  getOutputRoute,
+  deleteOutputsRoute,
+  eraseInputRoute,
+  outputFileRoute,
+  inputFileRoute,
+  uploadInputRoute,
+  getInputRoute,
   listModelsRoute,
   createQuoteRoute,
   getCreditsRoute,
@@ -32,6 +66,18 @@ export const ROUTES: readonly Route[] = [
   listAccountEntriesRoute,
   createGrantRoute,
   createAccountGrantRoute,
+  createWebhookEndpointRoute,
+  listWebhookEndpointsRoute,
+  getWebhookEndpointRoute,
+  changeWebhookEndpointRoute,
+  deleteWebhookEndpointRoute,
+  rotateEndpointSecretRoute,
+  testWebhookEndpointRoute,
+  redeliverSinceRoute,
+  rotateDefaultSecretRoute,
+  listWebhookDeliveriesRoute,
+  getWebhookDeliveryRoute,
+  redeliverWebhookRoute,
   refundGenerationRoute,
   resolveGenerationRoute,
   listLimitsRoute,

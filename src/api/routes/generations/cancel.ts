@@ -1,9 +1,10 @@
 import { generationPath, generationSchema } from '../../../domain/generation-view.ts';
 import { cancelGeneration } from '../../../services/cancel-generation.ts';
-import { LOCATION, RETRY_AFTER } from '../../headers.ts';
+import { LOCATION, RETRY_AFTER, WATCH_TOKEN } from '../../headers.ts';
 import { limitProblem } from '../../limits.ts';
 import { Problem } from '../../problems.ts';
 import { json, type Operation, type TenantRoute } from '../../route.ts';
+import { watchTokenHeader } from '../../watch.ts';
 import { generationNotFound, generationParams, retryAfter } from './parts.ts';
 
 const content = { 'application/json': { schema: generationSchema } };
@@ -18,10 +19,14 @@ function describe(operationId: string, summary: string): Operation {
     tags: ['Generations'],
     requestParams: { path: generationParams },
     responses: {
-      '200': { description: 'Cancelled; the credits are released.', content },
+      '200': {
+        description: 'Cancelled; the credits are released.',
+        headers: { 'Watch-Token': WATCH_TOKEN },
+        content,
+      },
       '202': {
         description: 'The wish is recorded; poll for the outcome.',
-        headers: { Location: LOCATION, 'Retry-After': RETRY_AFTER },
+        headers: { Location: LOCATION, 'Retry-After': RETRY_AFTER, 'Watch-Token': WATCH_TOKEN },
         content,
       },
     },
@@ -33,9 +38,13 @@ const handle: TenantRoute['handle'] = (ctx) => async (call) => {
   const cancel = await cancelGeneration(ctx, { tenantId: call.tenantId, id });
   switch (cancel.outcome) {
     case 'cancelled':
-      return json(200, cancel.generation);
+      return json(200, cancel.generation, watchTokenHeader(ctx, call, cancel.generation));
     case 'requested':
-      return json(202, cancel.generation, { Location: generationPath(id), ...retryAfter(cancel.generation) });
+      return json(202, cancel.generation, {
+        Location: generationPath(id),
+        ...retryAfter(cancel.generation),
+        ...watchTokenHeader(ctx, call, cancel.generation),
+      });
     case 'already_terminal':
       throw new Problem('already_terminal', 'Nothing to cancel: read the generation for its final state.');
     case 'not_found':

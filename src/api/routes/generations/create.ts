@@ -1,12 +1,15 @@
+import { z } from 'zod';
 import { anyRequestSchema } from '../../../domain/generation-request.ts';
 import { generationPath, generationSchema } from '../../../domain/generation-view.ts';
 import { createGeneration, type CreateGenerationOutcome } from '../../../services/create-generation.ts';
 import { idempotencyKey, idempotencyKeyHeader } from '../../idempotency.ts';
-import { LOCATION, REPLAYED, RETRY_AFTER } from '../../headers.ts';
+import { LOCATION, REPLAYED, RETRY_AFTER, WATCH_TOKEN } from '../../headers.ts';
 import { limitProblem } from '../../limits.ts';
 import { Problem } from '../../problems.ts';
-import type { ApiContext, Reply, TenantRoute } from '../../route.ts';
+import type { ApiContext, Reply, TenantCall, TenantRoute } from '../../route.ts';
 import { JSON_PROBLEMS, readJsonObject } from '../../strict-json.ts';
+import { scanUnavailable, tooManyFiles } from '../inputs/parts.ts';
+import { watchTokenHeader } from '../../watch.ts';
 import { requestProblem } from './request-problems.ts';
 
 /** Seconds after which a first look may be worth it. */
@@ -23,6 +26,12 @@ export const createGenerationRoute: TenantRoute = {
     'invalid_request',
     'unknown_model',
     'unknown_account',
+    'input_not_found',
+    'input_unusable',
+    'webhook_secret_missing',
+    'busy',
+    'storage_unavailable',
+    'scan_unavailable',
     'insufficient_credits',
     'idempotency_key_in_progress',
     'price_changed',
@@ -35,7 +44,8 @@ export const createGenerationRoute: TenantRoute = {
     summary: 'Create a generation',
     description:
       'Holds its price in credits and takes the job; the work goes on in the background. Poll `poll_url` for its state. ' +
-      'A refused call (400, 402, 409 `price_changed`, 429) leaves the Idempotency-Key free.',
+      'A file that the input names by its URL is fetched before the answer, which takes up to 15 seconds more; a repeated request ' +
+      'fetches nothing. A refused call (400, 402, 404, 409 `price_changed`, 422 `input_unusable`, 429) leaves the Idempotency-Key free.',
     tags: ['Generations'],
     requestParams: { header: idempotencyKeyHeader },
     requestBody: {
@@ -53,7 +63,12 @@ export const createGenerationRoute: TenantRoute = {
     responses: {
       '202': {
         description: 'Taken. A replay of the same key gives the very same bytes.',
-        headers: { Location: LOCATION, 'Retry-After': RETRY_AFTER, 'Idempotent-Replayed': REPLAYED },
+        headers: {
+          Location: LOCATION,
+          'Retry-After': RETRY_AFTER,
+          'Idempotent-Replayed': REPLAYED,
+          'Watch-Token': WATCH_TOKEN,
+        },
         content: { 'application/json': { schema: generationSchema } },
       },
     },
@@ -62,11 +77,14 @@ export const createGenerationRoute: TenantRoute = {
     const key = idempotencyKey(call.request);
     const body = await readJsonObject(call.request);
     const outcome = await createGeneration(ctx, { tenantId: call.tenantId, idempotencyKey: key, body });
-    return replyTo(outcome);
+    return replyTo(ctx, call, outcome);
   },
 };
 
-function replyTo(outcome: CreateGenerationOutcome): Reply {
+/** What a watch token is made from; the stored bytes of the answer have it. */
+const answeredSchema = z.object({ id: z.string(), deadline_at: z.string() });
+
+function replyTo(ctx: ApiContext, call: TenantCall, outcome: CreateGenerationOutcome): Reply {
   switch (outcome.outcome) {
     case 'created':
     case 'replayed':
@@ -76,6 +94,7 @@ function replyTo(outcome: CreateGenerationOutcome): Reply {
           Location: generationPath(outcome.generationId),
           'Retry-After': String(FIRST_LOOK_SECONDS),
           ...(outcome.outcome === 'replayed' ? { 'Idempotent-Replayed': 'true' } : {}),
+          ...watchTokenHeader(ctx, call, answeredSchema.parse(JSON.parse(outcome.responseBody))),
         },
         contentType: 'application/json',
         body: outcome.responseBody,
@@ -90,6 +109,26 @@ function replyTo(outcome: CreateGenerationOutcome): Reply {
       throw new Problem('unknown_account', 'Grant credits to this account first; a grant creates it.', {
         errors: [{ path: '/account', message: 'No account of this name.' }],
       });
+    case 'unknown_input':
+      throw new Problem('input_not_found', 'Upload the file (again): it was deleted or never there.', {
+        errors: [{ path: `/input/${outcome.field}`, message: 'No stored input of this id.' }],
+      });
+    case 'unusable_input':
+      throw new Problem(
+        'input_unusable',
+        'Correct what "errors" says, then send the same request again. Nothing was held.',
+        { errors: [{ path: `/input/${outcome.field}`, message: outcome.message }] },
+      );
+    case 'inputs_busy':
+      throw tooManyFiles();
+    case 'input_scan_failed':
+      throw scanUnavailable();
+    case 'webhook_secret_missing':
+      throw new Problem(
+        'webhook_secret_missing',
+        'Create the secret that callback_url is signed with: POST /v1/webhook-secret/rotate. Then send the same request again.',
+        { errors: [{ path: '/callback_url', message: 'Your tenant has no default secret.' }] },
+      );
     case 'insufficient_credits':
       throw new Problem(
         'insufficient_credits',

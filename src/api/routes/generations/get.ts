@@ -4,14 +4,16 @@ import { entityTag, matchesEntityTag } from '../../../domain/http/entity-tag.ts'
 import { preferredWaitSeconds } from '../../../domain/http/prefer.ts';
 import { awaitGeneration } from '../../../services/await-generation.ts';
 import { getGeneration } from '../../../services/get-generation.ts';
-import { ETAG, PREFERENCE_APPLIED, RETRY_AFTER } from '../../headers.ts';
+import { ETAG, PREFERENCE_APPLIED, RETRY_AFTER, WATCH_TOKEN } from '../../headers.ts';
 import type { ApiContext, Reply, TenantCall, TenantRoute } from '../../route.ts';
+import { watchTokenHeader } from '../../watch.ts';
 import { generationNotFound, generationParams, retryAfter } from './parts.ts';
 
 export const getGenerationRoute: TenantRoute = {
   method: 'get',
   path: '/v1/generations/{id}',
   auth: 'generations',
+  watch: true,
   problems: ['generation_not_found', 'malformed_url'],
   describe: () => ({
     operationId: 'getGeneration',
@@ -33,7 +35,12 @@ export const getGenerationRoute: TenantRoute = {
     responses: {
       '200': {
         description: 'The generation.',
-        headers: { ETag: ETAG, 'Retry-After': RETRY_AFTER, 'Preference-Applied': PREFERENCE_APPLIED },
+        headers: {
+          ETag: ETAG,
+          'Retry-After': RETRY_AFTER,
+          'Preference-Applied': PREFERENCE_APPLIED,
+          'Watch-Token': WATCH_TOKEN,
+        },
         content: { 'application/json': { schema: generationSchema } },
       },
       '304': { description: 'Nothing changed since the ETag in If-None-Match.', headers: { ETag: ETAG } },
@@ -50,7 +57,7 @@ async function readGeneration(ctx: ApiContext, call: TenantCall): Promise<Reply>
   if (waitSeconds === 0) {
     const view = await getGeneration(ctx, { tenantId, id });
     if (view === null) throw generationNotFound();
-    return replyWith(known, view, {});
+    return replyWith(known, view, watchTokenHeader(ctx, call, view));
   }
   const waited = await awaitGeneration(ctx, {
     tenantId,
@@ -62,11 +69,10 @@ async function readGeneration(ctx: ApiContext, call: TenantCall): Promise<Reply>
     draining: ctx.draining,
   });
   if (waited === null) throw generationNotFound();
-  return replyWith(
-    known,
-    waited.view,
-    waited.honoured ? { 'Preference-Applied': `wait=${waitSeconds}` } : {},
-  );
+  return replyWith(known, waited.view, {
+    ...watchTokenHeader(ctx, call, waited.view),
+    ...(waited.honoured ? { 'Preference-Applied': `wait=${waitSeconds}` } : {}),
+  });
 }
 
 function replyWith(known: string | undefined, view: GenerationView, headers: Record<string, string>): Reply {

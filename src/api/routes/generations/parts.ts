@@ -13,6 +13,14 @@ export function generationNotFound(): Problem {
   return new Problem('generation_not_found', 'Check the id; GET /v1/generations lists yours.');
 }
 
+/** What can be deleted is what has ended: until then a run works with it. */
+export function notTerminal(): Problem {
+  return new Problem(
+    'not_terminal',
+    'Wait for its end, or cancel it first: POST /v1/generations/{id}/cancel.',
+  );
+}
+
 /** When to look again: a twentieth of the expected duration, 1 to 15 s; nothing once it has ended. */
 export function retryAfter(view: GenerationView): Record<string, string> {
   if (isTerminal(view.state)) return {};
