@@ -9,7 +9,7 @@ const root = resolve(process.argv[2] ?? ROOT);
 const PATH = /(?<![\w@./-])(?:src|test|scripts|prisma|docs|\.ci)\/[\w./@-]+/g;
 const LINK = /\]\(([^()\s]+)\)/g;
 const SCRIPT = /\bnpm (?:run ([\w:-]+)|(start|test)\b)/g;
-const COMMAND = /(?:npx darkroom|node dist\/cli\/main\.js|`darkroom) ([a-z]+)(?: ([a-z]+(?:\|[a-z]+)*))?/g;
+const COMMAND = /(?:npx darkroom|node dist\/cli\/main\.js|`darkroom) ([a-z]+)(?: ([a-z]+(?:[-|][a-z]+)*))?/g;
 const TEST = /`(test\/[\w./-]+\.test\.ts)` "(.*?)"(?= \||$)/gm;
 /** Made by a build, so absent in a fresh checkout. */
 const GENERATED = new Set(['src/db/generated']);
@@ -75,7 +75,11 @@ function checkCommand(command, words) {
   if (command === 'help') return [];
   const file = `src/cli/${command}.ts`;
   if (!existsSync(join(root, file))) return [`there is no command "darkroom ${command}"`];
-  const source = read(file);
+  // A subcommand may have a file of its own beside it: src/cli/tenant-links.ts.
+  const own = readdirSync(join(root, 'src/cli')).filter(
+    (name) => name === `${command}.ts` || name.startsWith(`${command}-`),
+  );
+  const source = own.map((name) => read(`src/cli/${name}`)).join('\n');
   if (words === undefined || !source.includes('.addCommand(')) return [];
   const unknown = words.split('|').filter((word) => !source.includes(`new Command('${word}')`));
   return unknown.map((word) => `there is no command "darkroom ${command} ${word}"`);

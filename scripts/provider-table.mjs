@@ -6,7 +6,7 @@ import { register } from 'tsx/esm/api';
 import { ROOT } from './tools.mjs';
 
 const FILE = join(ROOT, 'ARCHITECTURE.md');
-const FACTS = ['idempotency', 'callbacks', 'cancel', 'list', 'find', 'cost', 'models'];
+const FACTS = ['idempotency', 'callbacks', 'cancel', 'list', 'find', 'cost', 'inlineInputBytes', 'models'];
 const BLOCK = /(?<=<!-- providers:begin -->\n).*?(?=<!-- providers:end -->)/s;
 
 register();
@@ -38,7 +38,20 @@ function tables() {
     Object.entries(offered).map(([method, fields]) => [`\`${name}\``, method, fields.join(', ')]),
   );
   return [
-    table(['provider', 'idempotency', 'callbacks', 'cancel', 'list', 'find', 'cost', 'model list'], rows),
+    table(
+      [
+        'provider',
+        'idempotency',
+        'callbacks',
+        'cancel',
+        'list',
+        'find',
+        'cost',
+        'inline files',
+        'model list',
+      ],
+      rows,
+    ),
     table(['provider', 'method', 'input fields'], methods),
   ].join('\n\n');
 }
@@ -61,6 +74,7 @@ function changesOf(provider, fact) {
 }
 
 function shown(value) {
+  if (typeof value === 'number') return value === 0 ? 'no' : `${value / 1_000_000} MB`;
   return value === true ? 'yes' : value === false ? 'no' : value.replaceAll('_', ' ');
 }
 

@@ -7,6 +7,12 @@ const CHECKS = [
   { name: 'lint', package: 'oxlint', command: 'oxlint', args: ['--deny-warnings'], fix: 'npx oxlint --fix' },
   { name: 'types', package: 'typescript', command: 'tsc', args: ['--noEmit'], fix: undefined },
   { name: 'dead code', package: 'knip', command: 'knip', args: ['--no-progress'], fix: undefined },
+  {
+    name: 'client types',
+    script: 'scripts/client-types.mjs',
+    args: ['--check'],
+    fix: 'npm run client:types',
+  },
   { name: 'documents', script: 'scripts/check-docs.mjs', args: [], fix: undefined },
 ];
 
