@@ -2,6 +2,7 @@
 FROM node:22-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
+COPY src/client/package.json src/client/
 RUN npm ci
 COPY prisma prisma
 COPY scripts scripts

@@ -25,18 +25,28 @@ describe('the table of providers in ARCHITECTURE.md', () => {
 
   it('has every provider once, with what its adapter says', () => {
     const providers = everyProvider(createOutboundHttp({ allow: [] }));
-    const overview = rows.filter((cells) => cells.length === 10);
+    const overview = rows.filter((cells) => cells.length === 11);
     expect(overview.map((cells) => cells[1])).toEqual(PROVIDERS.map(({ name }) => `\`${name}\``));
-    for (const [, name, idempotency, callbacks, cancel, list, find, cost] of overview) {
+    for (const [, name, idempotency, callbacks, cancel, list, find, cost, inline] of overview) {
       const provider = providers.get(name!.replaceAll('`', ''))!;
       const { capabilities } = provider;
-      expect([idempotency, callbacks!.split(';')[0], cancel!.replace(' ', '_'), list, find, cost]).toEqual([
+      const facts = [
+        idempotency,
+        callbacks!.split(';')[0],
+        cancel!.replace(' ', '_'),
+        list,
+        find,
+        cost,
+        inline,
+      ];
+      expect(facts).toEqual([
         capabilities.idempotency,
         capabilities.callbacks,
         capabilities.cancel,
         capabilities.list ? 'yes' : 'no',
         provider.find === undefined ? 'no' : 'yes',
         capabilities.cost,
+        capabilities.inlineInputBytes === 0 ? 'no' : `${capabilities.inlineInputBytes / 1_000_000} MB`,
       ]);
     }
   });

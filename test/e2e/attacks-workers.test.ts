@@ -140,21 +140,34 @@ describe('many slow downloads', () => {
 });
 
 describe('a storage folder that cannot be written for a moment', () => {
-  it('keeps no download slot: afterwards everything is delivered by the same worker', () =>
+  it('F2 F-15: nothing is charged and no slot is kept; afterwards the same worker delivers all of it', () =>
     withWorkers(async (start) => {
       await start();
       await rename(join(room.outputs, 'tmp'), join(room.outputs, 'tmp-away')).catch(() => undefined);
       await writeFile(join(room.outputs, 'tmp'), 'in the way');
+      const lost = await ask(room, 'short-store', uniquePrompt('no folder for too long'));
       const runs = await Promise.all(
         Array.from({ length: DOWNLOAD_SLOTS }, (_, i) =>
           ask(room, 'by-callback', uniquePrompt(`no folder ${i}`)),
         ),
       );
-      for (const { id } of runs) await until(room, id, ({ stage }) => stage === 'needs_operator');
+      await eventually(async () => {
+        const rows = await room.db.prisma.output.findMany({
+          where: { generationId: { in: runs.map(({ id }) => id) }, problem: 'storage_unavailable' },
+        });
+        return rows.length === runs.length ? true : undefined;
+      }, 30_000);
+      for (const { id } of runs) {
+        expect(await get(room, id)).toMatchObject({ state: 'running', stage: 'storing' });
+      }
+      await untilEnd(room, lost.id, 30_000);
+      const { error } = await expectPromise(room, lost, { state: 'failed', jobs: 1 });
+      expect(error?.code).toBe('output_lost');
       await rm(join(room.outputs, 'tmp'));
-      const asked = await ask(room, 'by-callback', uniquePrompt('the folder is back'));
-      await untilEnd(room, asked.id, 20_000);
-      await expectPromise(room, asked, { state: 'succeeded', jobs: 1 });
+      for (const asked of runs) {
+        await untilEnd(room, asked.id, 30_000);
+        await expectPromise(room, asked, { state: 'succeeded', jobs: 1 });
+      }
     }));
 });
 

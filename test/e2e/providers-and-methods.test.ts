@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
-import { ask, expectPromise, untilEnd, uniquePrompt } from '../support/generations.ts';
+import { ask, expectPromise, untilEnd, uniquePrompt, uploadInput } from '../support/generations.ts';
+import { png } from '../storage/media.ts';
 import { providerCatalogue } from '../support/provider-models.ts';
 import { providersEndToEnd } from './providers.testsuite.ts';
 
@@ -41,15 +42,16 @@ describe('methods', () => {
 
   it.concurrent('image-to-video', async () => {
     const prompt = uniquePrompt('animate');
-    const asked = await ask(room, 'animate', prompt, {
-      input: { prompt, image_url: 'https://pictures.example/boat.png', duration_seconds: 4 },
-    });
+    const image_url = await uploadInput(room, png(640, 360));
+    const asked = await ask(room, 'animate', prompt, { input: { prompt, image_url, duration_seconds: 4 } });
     await untilEnd(room, asked.id);
     const generation = await expectPromise(room, asked, { state: 'succeeded', jobs: 1, provider: 'kling' });
     expect(generation.outputs).toMatchObject([{ media_type: 'video/mp4', duration_seconds: 4 }]);
     const [job] = (await room.sims['kling']!.journal(prompt)).jobs;
     expect(JSON.parse(job?.request_body ?? '')).toMatchObject({
-      contents: expect.arrayContaining([{ type: 'first_frame', url: 'https://pictures.example/boat.png' }]),
+      contents: expect.arrayContaining([
+        { type: 'first_frame', url: expect.stringContaining(`/files/inputs/${image_url}?`) as string },
+      ]),
     });
   });
 

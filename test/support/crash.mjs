@@ -1,6 +1,9 @@
-// Preloaded into a process under test: kill -9 once, right before or after a given SQL function.
-// CRASH_AT = before:<function> | after:<function>; CRASH_MARKER = a file that says that it has happened.
+// Preloaded into a process under test: kill -9 once, right before or after a given SQL function, or fs.link, by which a
+// stored output gets its name. CRASH_AT = before:<function> | after:<function>; CRASH_MARKER = a file that says that it
+// has happened.
 import { existsSync, writeFileSync } from 'node:fs';
+import fs from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import pg from 'pg';
 
 const [when, name] = (process.env['CRASH_AT'] ?? '').split(':');
@@ -12,7 +15,16 @@ function die() {
   process.kill(process.pid, 'SIGKILL');
 }
 
-if (name !== undefined) {
+if (name === 'fs.link') {
+  const { link } = fs;
+  fs.link = async (from, to) => {
+    const strikes = String(to).includes('gen_') && !existsSync(marker);
+    if (strikes && when === 'before') die();
+    await link(from, to);
+    if (strikes) die();
+  };
+  syncBuiltinESMExports();
+} else if (name !== undefined) {
   pg.Client.prototype.query = function patched(...args) {
     const text = typeof args[0] === 'string' ? args[0] : (args[0]?.text ?? '');
     if (!text.includes(`SELECT ${name}(`) || existsSync(marker)) return query.apply(this, args);

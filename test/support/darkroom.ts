@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
-import { vi } from 'vitest';
+import { inject, vi } from 'vitest';
 import type { Child } from '../../src/dev/child.ts';
 import { startChild, waitUntil } from '../../src/dev/child.ts';
 import { temporaryFolder } from '../../src/dev/keeper.ts';
@@ -20,6 +20,7 @@ import type { Catalogue } from '../../src/domain/catalogue.ts';
 import { createApiKey } from '../../src/services/create-api-key.ts';
 import { createTenant } from '../../src/services/create-tenant.ts';
 import { grantCredits } from '../../src/services/grant-credits.ts';
+import { createStorage, type Storage } from '../../src/storage/index.ts';
 import { Control } from '../simulators/control.ts';
 import { fastCatalogue } from './catalogue.ts';
 import { createTestDatabase } from './stack.ts';
@@ -53,10 +54,13 @@ export interface Darkroom {
   readonly temporal: OwnTemporal;
   readonly client: Client;
   readonly outputs: string;
+  /** Where the outputs are, as the worker has it. */
+  readonly storage: Storage;
   readonly logs: string;
-  /** `crashAt` = `before:fn` or `after:fn`: the process kills itself once at that SQL function. */
-  startWorker(crashAt?: string): Promise<Child>;
-  startApi(crashAt?: string): Promise<Child>;
+  /** `crashAt` = `before:fn` or `after:fn`: the process kills itself once at that SQL function; `variables` replace its own. */
+  startWorker(crashAt?: string, variables?: NodeJS.ProcessEnv): Promise<Child>;
+  /** `port` = of a second one beside the first. */
+  startApi(crashAt?: string, port?: number): Promise<Child>;
   /** The processes that run now. */
   readonly running: { api: Child; worker: Child };
   stop(): Promise<void>;
@@ -68,6 +72,10 @@ export interface DarkroomOptions {
   readonly worker?: boolean;
   /** A provider that the API knows and no worker. */
   readonly unknownToWorker?: string;
+  /** Further host:port entries that API and workers may call, besides the simulators. */
+  readonly allow?: readonly string[];
+  /** STORAGE_URL and what it needs, instead of a folder; the variables must be in this process too. */
+  readonly storage?: Readonly<Record<string, string>> & { readonly STORAGE_URL: string };
 }
 
 export async function startDarkroom(options: DarkroomOptions = {}): Promise<Darkroom> {
@@ -84,6 +92,8 @@ export async function startDarkroom(options: DarkroomOptions = {}): Promise<Dark
   const { writeFile } = await import('node:fs/promises');
   await writeFile(catalogueFile, JSON.stringify(options.catalogue ?? fastCatalogue));
   const outputs = join(folder.path, 'outputs');
+  const storage = options.storage ?? { STORAGE_URL: `file:${outputs}` };
+  const providers = providerEnvironment(simulator.urls, SIMULATOR_SECRETS);
   const env: NodeJS.ProcessEnv = {
     ...process.env,
     NODE_OPTIONS: '',
@@ -91,8 +101,9 @@ export async function startDarkroom(options: DarkroomOptions = {}): Promise<Dark
     PUBLIC_URL: apiUrl,
     DATABASE_URL: database.url,
     TEMPORAL_ADDRESS: temporal.address,
-    ...providerEnvironment(simulator.urls, SIMULATOR_SECRETS),
-    STORAGE_URL: `file:${outputs}`,
+    ...providers,
+    NET_ALLOW: [providers['NET_ALLOW'], ...(options.allow ?? [])].join(','),
+    ...storage,
     KEYRING: `test:${Buffer.alloc(32, 7).toString('base64')}`,
     CATALOGUE_FILE: catalogueFile,
     LOG_LEVEL: 'info',
@@ -128,15 +139,24 @@ export async function startDarkroom(options: DarkroomOptions = {}): Promise<Dark
     return Object.fromEntries(Object.entries(env).filter(([variable]) => !variable.startsWith(prefix)));
   }
 
-  async function start(name: 'api' | 'worker', crashAt: string | undefined, ready: RegExp): Promise<Child> {
+  async function start(
+    name: 'api' | 'worker',
+    crashAt: string | undefined,
+    ready: RegExp,
+    more: NodeJS.ProcessEnv = {},
+  ): Promise<Child> {
     const logFile = join(logs, `${name}-${randomUUID()}.log`);
     const crash = new URL('crash.mjs', import.meta.url).href;
     const child = await startChild({
       name,
       command: process.execPath,
-      args: ['--import', 'tsx', ...(crashAt === undefined ? [] : ['--import', crash]), `src/${name}/main.ts`],
+      args: [
+        ...(crashAt === undefined ? [] : ['--import', crash]),
+        join(inject('programs'), name, 'main.js'),
+      ],
       env: {
         ...environmentOf(name),
+        ...more,
         ...(crashAt === undefined ? {} : { CRASH_AT: crashAt, CRASH_MARKER: `${logFile}.crashed` }),
       },
       logFile,
@@ -149,8 +169,10 @@ export async function startDarkroom(options: DarkroomOptions = {}): Promise<Dark
     if (!isReady) throw new Error(`${name} did not start:\n${await logOf(logFile)}`);
     return child;
   }
-  const startApi = (crashAt?: string) => start('api', crashAt, /api ready/);
-  const startWorker = (crashAt?: string) => start('worker', crashAt, /worker ready/);
+  const startApi = (crashAt?: string, port = apiPort) =>
+    start('api', crashAt, /api ready/, { PORT: String(port) });
+  const startWorker = (crashAt?: string, variables?: NodeJS.ProcessEnv) =>
+    start('worker', crashAt, /worker ready/, variables);
   const [api, worker] = await Promise.all([
     startApi(),
     options.worker === false ? simulator.child : startWorker(),
@@ -166,6 +188,7 @@ export async function startDarkroom(options: DarkroomOptions = {}): Promise<Dark
     temporal,
     client,
     outputs,
+    storage: createStorage(storage.STORAGE_URL),
     logs,
     startWorker,
     startApi,
@@ -188,9 +211,7 @@ async function startSimulators(
     name: 'simulators',
     command: process.execPath,
     args: [
-      '--import',
-      'tsx',
-      'src/simulators/main.ts',
+      join(inject('programs'), 'simulators', 'main.js'),
       '--render-ms',
       '700',
       ...SIMULATED.flatMap((name) => ['--only', name]),

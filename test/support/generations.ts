@@ -1,6 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { expect } from 'vitest';
 import { checkInvariants, readCredits } from '../../src/db/index.ts';
 import type { GenerationView } from '../../src/domain/generation-view.ts';
@@ -52,6 +51,18 @@ export async function ask(room: Darkroom, model: string, prompt: string, more: o
   return { id: answer.body.id, prompt };
 }
 
+/** Uploads an input through the public API; its id. */
+export async function uploadInput(room: Darkroom, bytes: Buffer): Promise<string> {
+  const answer = await fetch(`${room.apiUrl}/v1/inputs`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${room.key}`, 'idempotency-key': randomUUID() },
+    body: bytes,
+  });
+  const text = await answer.text();
+  expect(answer.status, text).toBe(201);
+  return (JSON.parse(text) as { id: string }).id;
+}
+
 export async function get(room: Darkroom, id: string): Promise<GenerationView> {
   return (await call(room, 'GET', `/v1/generations/${id}`)).body;
 }
@@ -89,7 +100,7 @@ export interface Facts {
 
 /**
  * What must hold after every scenario: the promised end, one hold resolved once, at most the given provider jobs, the
- * simulator's bytes on disk when it succeeded, and no invariant violated.
+ * simulator's bytes on disk and behind its link when it succeeded, and no invariant violated.
  */
 export async function expectPromise(
   room: Darkroom,
@@ -109,7 +120,8 @@ export async function expectPromise(
   });
   expect(captures).toBe(succeeded ? 1 : 0);
   if (succeeded) {
-    await expectBytes(room, id, { provider, jobId: journal.jobs[0]?.id ?? '' }, facts.outputs ?? ['stored']);
+    const job = { provider, jobId: journal.jobs[0]?.id ?? '' };
+    await expectBytes(room, generation, job, facts.outputs ?? ['stored']);
   }
   await expectInvariants(room);
   return generation;
@@ -128,7 +140,7 @@ interface SimulatedJob {
 
 async function expectBytes(
   room: Darkroom,
-  id: string,
+  { id, outputs }: GenerationView,
   job: SimulatedJob,
   states: readonly string[],
 ): Promise<void> {
@@ -138,13 +150,22 @@ async function expectBytes(
   });
   expect(rows.map(({ state }) => state).sort()).toEqual([...states].sort());
   for (const { index, path, sha256, mediaType } of rows.filter(({ state }) => state === 'stored')) {
-    const stored = await readFile(join(room.outputs, path ?? ''));
+    const stored = await buffer(await room.storage.read(path ?? ''));
     const original = await providerFile(room, job, `${index}.${EXTENSIONS[mediaType ?? '']}`);
     expect(stored.equals(original)).toBe(true);
+    const link = outputs.find((output) => output.index === index)?.url ?? '';
+    expect((await download(link)).equals(original)).toBe(true);
     expect(Buffer.from(sha256 ?? []).toString('hex')).toBe(
       createHash('sha256').update(original).digest('hex'),
     );
   }
+}
+
+/** What is behind a link. */
+export async function download(link: string, headers: Record<string, string> = {}): Promise<Buffer> {
+  const answer = await fetch(link, { headers });
+  expect(answer.ok, `${answer.status} of a link`).toBe(true);
+  return Buffer.from(await answer.arrayBuffer());
 }
 
 async function providerFile(

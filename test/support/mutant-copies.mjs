@@ -12,6 +12,7 @@ const COPIED = [
   'scripts',
   'package.json',
   'tsconfig.json',
+  'tsconfig.build.json',
   'vitest.config.ts',
   'prisma.config.ts',
 ];

@@ -133,7 +133,7 @@ const perOutput = { per: 'output', rates: [{ millicredits: 5_000 }] };
 
 const often = { pollMaxMs: 400 };
 
-/** For each provider a model under its name, and `{name}-polled` where it offers callbacks; three for the other methods. */
+/** For each provider a model under its name, and `{name}-polled` where it offers callbacks; four for the other methods. */
 export const providerCatalogue: Catalogue = catalogueSchema.parse({
   models: [
     ...PROVIDER_ROWS.map(({ name }) => fastModel(name, [routeOf(name)], often)),
@@ -154,6 +154,15 @@ export const providerCatalogue: Catalogue = catalogueSchema.parse({
     fastModel(
       'animate',
       [routeOf('kling')],
+      {},
+      {
+        method: 'image-to-video',
+        input: { image_url: {}, prompt: {}, duration_seconds: { min: 3, max: 10, default: 4 } },
+      },
+    ),
+    fastModel(
+      'animate-either',
+      [routeOf('kling'), { provider: 'runway', providerModel: 'gen4_turbo', params: { ratio: '1280:720' } }],
       {},
       {
         method: 'image-to-video',
