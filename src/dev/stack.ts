@@ -49,6 +49,7 @@ export async function startStack(input: StackInput): Promise<Stack> {
   const port = await freePort(Number(env['PORT'] ?? '') || PREFERRED_PORT);
   const apiUrl = `http://127.0.0.1:${port}`;
   const storageUrl = pathToFileURL(join(dataDir, 'outputs')).href;
+  const providers = providerEnvironment(simulators, secrets.simulators);
   const settings = {
     NODE_ENV: 'development',
     PORT: String(port),
@@ -56,7 +57,9 @@ export async function startStack(input: StackInput): Promise<Stack> {
     PUBLIC_URL: apiUrl,
     DATABASE_URL: databaseUrl,
     TEMPORAL_ADDRESS: temporal.address,
-    ...providerEnvironment(simulators, secrets.simulators),
+    ...providers,
+    // Beside the simulators what the caller names: a webhook receiver of its own.
+    NET_ALLOW: [providers['NET_ALLOW'], env['NET_ALLOW']].filter(Boolean).join(','),
     STORAGE_URL: storageUrl,
     KEYRING: secrets.keyring,
     LOG_LEVEL: env['LOG_LEVEL'] ?? 'info',

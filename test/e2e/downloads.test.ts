@@ -5,7 +5,7 @@ import { eventually } from '../simulators/control.ts';
 import { expectSurvived } from '../support/crashing.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
-import { ask, expectPromise, uniquePrompt, untilEnd } from '../support/generations.ts';
+import { ask, expectPromise, uniquePrompt, until, untilEnd } from '../support/generations.ts';
 
 let room: Darkroom;
 beforeAll(async () => {
@@ -48,6 +48,7 @@ describe('a download under way', () => {
     const prompt = uniquePrompt('slow link');
     await room.sim.fault(prompt, { kind: 'link_slow', ms: 500 });
     const asked = await ask(room, 'by-callback', prompt);
+    await until(room, asked.id, ({ stage }) => stage === 'storing');
     const bytes = await eventually(async () => {
       const { raw } = await room.client.workflow.getHandle(asked.id).describe();
       const [details] = raw.pendingActivities?.[0]?.heartbeatDetails?.payloads ?? [];
