@@ -179,8 +179,9 @@ describe('GET /v1/generations/{id}', () => {
     await entered;
     const refused = await get(small.url, tenant, path, { Prefer: 'wait=30' });
     expect([refused.status, refused.headers['preference-applied']]).toEqual([200, undefined]);
+    const cut = expect(held).rejects.toThrow(/socket hang up|ECONNRESET|aborted/);
     await small.close();
-    await expect(held).rejects.toThrow(/socket hang up|ECONNRESET|aborted/);
+    await cut;
 
     const watched = watchedWaiters(1);
     const stopping = await startApi(db, { waiters: watched.waiters });

@@ -79,9 +79,13 @@ export function useFiles(): FileRoom {
       const paths = found
         .filter((entry) => entry.isFile())
         .map(({ parentPath, name }) => join(parentPath, name));
+      // A temporary file may be gone when it is read.
+      const read = await Promise.all(
+        paths.map(async (path) => ({ path, bytes: await readFile(path).catch(() => null) })),
+      );
       return new Map(
-        await Promise.all(
-          paths.map(async (path) => [path.slice(folder.path.length + 1), await readFile(path)] as const),
+        read.flatMap(({ path, bytes }) =>
+          bytes === null ? [] : [[path.slice(folder.path.length + 1), bytes] as const],
         ),
       );
     },

@@ -25,7 +25,8 @@ it('a cancel is not behind two hundred waiting downloads', async () => {
   const prompt = uniquePrompt('cancelled beside a backlog');
   await room.sim.fault(prompt, { kind: 'stuck' });
   const asked = await ask(room, 'by-callback', prompt);
-  await until(room, asked.id, ({ stage }) => stage === 'waiting');
+  // Its submit stands in the queue of the two hundred, ten a second.
+  await until(room, asked.id, ({ stage }) => stage === 'waiting', 60_000);
 
   await call(room, 'DELETE', `/v1/generations/${asked.id}`);
   // The downloads need minutes: whoever waited for them would not be through by then.
