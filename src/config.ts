@@ -8,6 +8,9 @@ import { loadCatalogue } from './services/load-catalogue.ts';
 import { catalogueCheck } from './services/rehearse-routes.ts';
 import { createStorage, parseScanCommand, type ScanConfig } from './storage/index.ts';
 
+/** How long outputs and inputs are kept where a tenant has no other time. */
+export const RETENTION_MS = 30 * 86_400_000;
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Runs a parser that throws with an explanation, as a zod transform. */

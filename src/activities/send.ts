@@ -1,6 +1,7 @@
 import { claimSubmission, findGenerationInputs, findOpenRoute } from '../db/index.ts';
 import type { ClaimedSubmission, LoadedGeneration } from '../db/index.ts';
 import { callbackPlaceholder } from '../domain/callback-urls.ts';
+import { namesFiles } from '../domain/input-fields.ts';
 import type { ProviderCredential } from '../domain/provider.ts';
 import type { Step } from '../domain/step.ts';
 import { providerIdempotencyKey, submissionId } from '../domain/submission-id.ts';
@@ -35,7 +36,7 @@ export async function sendSubmission(
   const idempotencyKey = providerIdempotencyKey(id);
   const callback = route.callbacks && capabilities.callbacks !== 'none' ? deps.callbacks.current() : null;
   const credential = sameRoute ? usedCredential(access, submission.credential) : access.current;
-  const inputs = await findGenerationInputs(deps.db, generation.id);
+  const inputs = namesFiles(generation.input) ? await findGenerationInputs(deps.db, generation.id) : [];
   const leaseStartedMs = performance.now();
   const claim = await claimSubmission(deps.db, {
     generationId: generation.id,

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ConfigError, loadApiConfig } from '../config.ts';
+import { ConfigError, loadApiConfig, RETENTION_MS } from '../config.ts';
 import { assertDatabaseUsable, openChangeFeed, openDb } from '../db/index.ts';
 import { createFileLinks } from '../domain/file-links.ts';
 import { safeError } from '../domain/safe-error.ts';
@@ -25,7 +25,6 @@ import { createApp } from './app.ts';
 import { closeServer, createApiServer, listen } from './server.ts';
 
 const POOL_SIZE = 20;
-const RETENTION_MS = 30 * 86_400_000;
 const MAX_WAITERS = 64;
 /** How long readiness fails before connections are refused, so that a load balancer has moved on. */
 const DRAIN_NOTICE_MS = 3_000;

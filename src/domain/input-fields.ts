@@ -100,6 +100,11 @@ export function namedFiles(spec: InputSpec, input: JsonObject): NamedFile[] {
   });
 }
 
+/** Whether an input names a file under any field that can: most name none, and need no look for it. */
+export function namesFiles(input: JsonObject): boolean {
+  return FILE_FIELDS.some((field) => input[field] !== undefined);
+}
+
 /** The field that each method cannot be without. */
 export const MAIN_FIELD: Readonly<Record<Method, InputField>> = {
   'text-to-video': 'prompt',

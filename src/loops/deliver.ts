@@ -1,6 +1,7 @@
 import { claimDeliveries } from '../db/index.ts';
 import type { ChangeFeed, ClaimedDelivery } from '../db/index.ts';
 import { countWebhookAttempt } from '../metrics/webhook-metrics.ts';
+import { createBell } from '../services/bell.ts';
 import {
   deliverWebhook,
   WEBHOOK_TIMINGS,
@@ -55,7 +56,7 @@ export async function runDeliveries(
 ): Promise<void> {
   const all = { ...DELIVER_DEFAULTS, ...options };
   const underWay = new Set<Promise<void>>();
-  const bell = createBell(signal);
+  const bell = createBell([signal]);
 
   const start = (delivery: ClaimedDelivery): void => {
     const attempt = deliverWebhook(deps, delivery, all)
@@ -81,40 +82,13 @@ export async function runDeliveries(
   const unsubscribe = deps.feed.subscribe('darkroom_webhook', () => bell.ring());
   try {
     while (!signal.aborted) {
-      bell.hush();
       const room = Math.min(all.limit, all.concurrency - underWay.size);
       const claimed = room === 0 ? 0 : await claim(room).catch(deps.onProblem);
-      if (room === 0 || claimed !== room) await bell.wait(all.everyMs);
+      if (room === 0 || claimed !== room) await bell.heard(all.everyMs);
     }
   } finally {
     unsubscribe();
     await Promise.all(underWay);
+    bell.release();
   }
-}
-
-/** Wakes one waiter; a ring before the wait counts too. */
-function createBell(signal: AbortSignal) {
-  let rung = false;
-  let wake = (): void => {};
-  const ring = (): void => {
-    rung = true;
-    wake();
-  };
-  signal.addEventListener('abort', ring, { once: true });
-  return {
-    ring,
-    hush(): void {
-      rung = false;
-    },
-    wait(ms: number): Promise<void> {
-      if (rung || signal.aborted) return Promise.resolve();
-      return new Promise((resolve) => {
-        const timer = setTimeout(resolve, ms);
-        wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    },
-  };
 }

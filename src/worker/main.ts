@@ -1,7 +1,7 @@
 import { Runtime } from '@temporalio/worker';
 import { createDownloadSlots, createObserve, createPollBudget } from '../activities/index.ts';
 import type { ProviderAccess } from '../activities/index.ts';
-import { ConfigError, loadWorkerConfig } from '../config.ts';
+import { ConfigError, loadWorkerConfig, RETENTION_MS } from '../config.ts';
 import { assertDatabaseUsable, countWaitingJobs, openChangeFeed, openDb } from '../db/index.ts';
 import { createCallbackUrls } from '../domain/callback-urls.ts';
 import { createFileLinks } from '../domain/file-links.ts';
@@ -24,7 +24,6 @@ import { createWorkers } from './create-workers.ts';
 import { startMetricsServer } from './metrics.ts';
 import { temporalLogger } from './temporal-logger.ts';
 
-const RETENTION_MS = 30 * 86_400_000;
 const POOL_SIZE = 20;
 const DOWNLOADS = 8;
 const SUBMITS_PER_SECOND = 10;
@@ -57,6 +56,7 @@ async function main(): Promise<void> {
     config.metrics && (await startMetricsServer(workerMetrics(db, [...providers.keys()]), config.metrics));
 
   const callbacks = createCallbackUrls(config.keyring, config.publicUrl);
+  const links = createFileLinks(config.keyring, config.publicUrl);
   const temporal = connectTemporal();
   const onDegraded = (problem: string) => log.error({ problem }, 'run "darkroom migrate"');
   const { workers, close } = await createWorkers({
@@ -70,7 +70,7 @@ async function main(): Promise<void> {
       pollBudget: createPollBudget(() => countWaitingJobs(db)),
       slots: createDownloadSlots(DOWNLOADS),
       callbacks,
-      links: config.publicUrl === null ? null : createFileLinks(config.keyring, config.publicUrl),
+      links: config.publicUrl === null ? null : links,
       retentionMs: RETENTION_MS,
       log,
       random: Math.random,
@@ -108,7 +108,7 @@ async function main(): Promise<void> {
       db,
       feed,
       keyring: config.keyring,
-      links: createFileLinks(config.keyring, config.publicUrl),
+      links,
       // Not counted with the calls to providers: a tenant's dead receiver is no fault of ours.
       http: outbound,
       userAgent: `Darkroom/${packageVersion()}`,
