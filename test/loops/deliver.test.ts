@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { claimDeliveries, openChangeFeed } from '../../src/db/index.ts';
 import type { ChangeFeed, Db } from '../../src/db/index.ts';
 import { runDeliveries, type DeliverDeps, type DeliverOptions } from '../../src/loops/deliver.ts';
@@ -14,6 +14,12 @@ const soon = <T>(ask: () => T | undefined) => eventually(ask, 15_000);
 /** Looks only when it is told to. */
 const NEVER_MS = 3_600_000;
 const SILENT: DeliverDeps['feed'] = { subscribe: () => () => {} };
+
+// What one test left undelivered would be attempted, and reported, in another.
+beforeEach(() =>
+  test.sql(`UPDATE webhook_delivery SET state = 'cancelled', next_attempt_at = NULL, leased_until = NULL
+     WHERE state IN ('pending', 'held')`),
+);
 
 async function startReceiver(): Promise<Receiver> {
   const receiver = await Receiver.start();
