@@ -1,102 +1,18 @@
 import { z } from 'zod';
+import { apiSchema, shared, workerSchema, type commonSchema } from './config-schema.ts';
 import type { Catalogue } from './domain/catalogue.ts';
-import { parseKeyring, type Keyring } from './domain/keyring.ts';
+import type { Keyring } from './domain/keyring.ts';
 import { assertProductionSafe, parseAllow, type AllowEntry } from './net/allow.ts';
 import { readProviders, variablePrefix, type ProviderConfig } from './providers/configuration.ts';
 import { PROVIDERS } from './providers/index.ts';
 import { loadCatalogue } from './services/load-catalogue.ts';
 import { catalogueCheck } from './services/rehearse-routes.ts';
-import { createStorage, parseScanCommand, type ScanConfig } from './storage/index.ts';
+import type { ScanConfig } from './storage/index.ts';
 
 /** How long outputs and inputs are kept where a tenant has no other time. */
 export const RETENTION_MS = 30 * 86_400_000;
 
 type Environment = Readonly<Record<string, string | undefined>>;
-
-/** Runs a parser that throws with an explanation, as a zod transform. */
-function parsedBy<T>(parse: (text: string) => T) {
-  return (text: string, context: z.RefinementCtx): T => {
-    try {
-      return parse(text);
-    } catch (error) {
-      context.addIssue({ code: 'custom', message: (error as Error).message });
-      return z.NEVER;
-    }
-  };
-}
-
-function checkedStorageUrl(text: string): string {
-  try {
-    createStorage(text);
-    return text;
-  } catch (error) {
-    throw new Error((error as Error).message.replace(/^STORAGE_URL /, ''), { cause: error });
-  }
-}
-
-function urlWith(protocols: readonly string[], advice: string) {
-  return z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), {
-    error: advice,
-    abort: true,
-  });
-}
-
-const origin = urlWith(
-  ['http:', 'https:'],
-  'must be an http(s) URL, for example https://api.example.com',
-).transform((text) => text.replace(/\/+$/, ''));
-
-const shared = {
-  NODE_ENV: z.string().optional(),
-  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
-  DATABASE_URL: urlWith(
-    ['postgres:', 'postgresql:'],
-    'must be a PostgreSQL URL: postgresql://user:password@host:5432/database',
-  ),
-  /** Past any pooler, for LISTEN; without it DATABASE_URL. */
-  DATABASE_DIRECT_URL: urlWith(
-    ['postgres:', 'postgresql:'],
-    'must be a PostgreSQL URL: postgresql://user:password@host:5432/database',
-  ).optional(),
-  KEYRING: z.string().transform(parsedBy(parseKeyring)),
-  CATALOGUE_FILE: z.string().min(1, 'is empty: name a JSON file, or remove the variable').optional(),
-  STORAGE_URL: z.string().default('file:.darkroom/outputs').transform(parsedBy(checkedStorageUrl)),
-  SCAN_COMMAND: z.string().transform(parsedBy(parseScanCommand)).optional(),
-  SCAN_URL: urlWith(['http:', 'https:'], 'must be an http(s) URL, for example http://127.0.0.1:9000/scan')
-    .refine((text) => new URL(text).username === '', 'must have no user:password@, which is not sent')
-    .optional(),
-  SCAN_TIMEOUT_SECONDS: z
-    .string()
-    .regex(/^(?:[1-9]\d{0,2}|[1-2]\d{3}|3[0-5]\d{2}|3600)$/, 'must be whole seconds from 1 to 3600')
-    .default('60')
-    .transform(Number),
-  PUBLIC_URL: origin.optional(),
-  NET_ALLOW: z.string().default('').transform(parsedBy(parseAllow)),
-};
-
-const portNumber = z
-  .string()
-  .regex(/^\d{1,5}$/, 'must be a port number from 0 to 65535')
-  .transform(Number)
-  .refine((port) => port <= 65_535, 'must be a port number from 0 to 65535');
-const listenOn = z
-  .string()
-  .min(1, 'is empty: name an address to listen on, or remove the variable')
-  .default('127.0.0.1');
-
-const commonSchema = z.object(shared);
-const apiSchema = z.object({
-  ...shared,
-  PORT: portNumber.default(8080),
-  HOST: listenOn,
-  OUTPUT_LINKS: z.enum(['proxy', 'presigned']).default('proxy'),
-});
-const workerSchema = z.object({
-  ...shared,
-  METRICS_PORT: portNumber.optional(),
-  HOST: listenOn,
-  WORKFLOW_BUNDLE: z.string().min(1, 'is empty: name a file, or remove the variable').optional(),
-});
 
 /** What both processes need. */
 interface CommonConfig {
@@ -114,6 +30,12 @@ interface CommonConfig {
   /** Without a slash at its end; null = no provider can call us, everything is polled. */
   readonly publicUrl: string | null;
   readonly netAllow: readonly AllowEntry[];
+  /** Without a slash at its end; null = answers link to no run. */
+  readonly temporalUiUrl: string | null;
+  /** null = what Temporal stores (ids and codes only) is not encrypted. */
+  readonly codecKeys: Keyring | null;
+  /** Where traces are sent; null = none are made. */
+  readonly tracesUrl: string | null;
   /** Those that have an API key, by name. */
   readonly providers: ReadonlyMap<string, ProviderConfig>;
 }
@@ -123,6 +45,8 @@ export interface WorkerConfig extends CommonConfig {
   readonly metrics: { readonly host: string; readonly port: number } | null;
   /** The workflows as one file, made from this very version; null = bundled at the start. */
   readonly workflowBundle: string | null;
+  /** Temporal's worker versioning; null = runs go to any worker. */
+  readonly deployment: { readonly name: string; readonly buildId: string } | null;
 }
 
 export interface ApiConfig extends CommonConfig {
@@ -175,6 +99,8 @@ function crossProblems(
     );
   if (env['SCAN_COMMAND'] !== undefined && env['SCAN_URL'] !== undefined)
     problems.push('SCAN_URL and SCAN_COMMAND are both set: remove one');
+  if ((env['WORKER_DEPLOYMENT'] === undefined) !== (env['WORKER_BUILD_ID'] === undefined))
+    problems.push('WORKER_DEPLOYMENT and WORKER_BUILD_ID belong together: set both, or remove both');
   if (env['OUTPUT_LINKS'] === 'presigned' && !/^s3:/i.test(env['STORAGE_URL'] ?? ''))
     problems.push(
       'OUTPUT_LINKS is presigned, which needs a STORAGE_URL that begins with s3:; or set it to proxy',
@@ -223,6 +149,9 @@ function load<T extends z.infer<typeof commonSchema>>(
     scan: scanOf(values),
     publicUrl: values.PUBLIC_URL ?? null,
     netAllow: values.NET_ALLOW,
+    temporalUiUrl: values.TEMPORAL_UI_URL ?? null,
+    codecKeys: values.TEMPORAL_CODEC_KEYS ?? null,
+    tracesUrl: values.OTEL_EXPORTER_OTLP_ENDPOINT ?? null,
     providers,
   };
   return { values, common };
@@ -239,7 +168,9 @@ export function loadApiConfig(env: Environment): ApiConfig {
 export function loadWorkerConfig(env: Environment): WorkerConfig {
   const { values, common } = load(workerSchema, env);
   const { METRICS_PORT: port, HOST: host, WORKFLOW_BUNDLE: workflowBundle = null } = values;
-  return { ...common, metrics: port === undefined ? null : { host, port }, workflowBundle };
+  const { WORKER_DEPLOYMENT: name, WORKER_BUILD_ID: buildId } = values;
+  const deployment = name === undefined || buildId === undefined ? null : { name, buildId };
+  return { ...common, metrics: port === undefined ? null : { host, port }, workflowBundle, deployment };
 }
 
 /** What the commands about providers need of the same variables. */
@@ -267,13 +198,25 @@ export function loadProviderConfig(env: Environment): ProviderToolConfig {
 export interface ToolConfig {
   readonly databaseUrl: string;
   readonly storageUrl: string;
+  readonly temporalUiUrl: string | null;
+  readonly codecKeys: Keyring | null;
 }
 
 /** @throws ConfigError with every problem at once. */
 export function loadToolConfig(env: Environment): ToolConfig {
   const parsed = z
-    .object({ DATABASE_URL: shared.DATABASE_URL, STORAGE_URL: shared.STORAGE_URL })
+    .object({
+      DATABASE_URL: shared.DATABASE_URL,
+      STORAGE_URL: shared.STORAGE_URL,
+      TEMPORAL_UI_URL: shared.TEMPORAL_UI_URL,
+      TEMPORAL_CODEC_KEYS: shared.TEMPORAL_CODEC_KEYS,
+    })
     .safeParse(env);
   if (!parsed.success) throw new ConfigError(problemsOf(parsed.error, env));
-  return { databaseUrl: parsed.data.DATABASE_URL, storageUrl: parsed.data.STORAGE_URL };
+  return {
+    databaseUrl: parsed.data.DATABASE_URL,
+    storageUrl: parsed.data.STORAGE_URL,
+    temporalUiUrl: parsed.data.TEMPORAL_UI_URL ?? null,
+    codecKeys: parsed.data.TEMPORAL_CODEC_KEYS ?? null,
+  };
 }

@@ -20,6 +20,7 @@ import { createScan, createStorage } from '../storage/index.ts';
 import { connectTemporal } from '../temporal/client.ts';
 import { assertPollers, assertSearchAttributes } from '../temporal/checks.ts';
 import { ensureRunning } from '../temporal/ensure-running.ts';
+import { createRunUrl } from '../temporal/run-url.ts';
 import { createStarter } from '../temporal/starter.ts';
 import { createApp } from './app.ts';
 import { closeServer, createApiServer, listen } from './server.ts';
@@ -135,6 +136,7 @@ const app = createApp({
   http,
   checkUrl: (url) => checkUrl(url, config.netAllow).ok,
   inputSlots: createInputSlots(),
+  runUrl: createRunUrl(config.temporalUiUrl, temporal.client.options.namespace),
   retentionMs: RETENTION_MS,
   changes,
   fileDelivery: createFileDelivery({ mode: config.outputLinks }),

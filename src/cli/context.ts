@@ -4,6 +4,7 @@ import { createStorage } from '../storage/index.ts';
 import type { Storage } from '../storage/index.ts';
 import { connectTemporal } from '../temporal/client.ts';
 import type { TemporalDeps } from '../temporal/ensure-running.ts';
+import { createRunUrl } from '../temporal/run-url.ts';
 import { toolConfig } from './environment.ts';
 
 /** What a command acts on; everything is opened on first use and closed after the command. */
@@ -12,6 +13,8 @@ export interface CliContext {
   readonly db: Db;
   readonly storage: Storage;
   readonly temporal: TemporalDeps;
+  /** Where a generation's run is seen in the Temporal UI; null = TEMPORAL_UI_URL is not set. */
+  readonly runUrl: (generationId: string) => string | null;
 }
 
 /** Runs one command and closes what it opened, also when it fails. */
@@ -26,6 +29,7 @@ export async function withContext<T>(run: (ctx: CliContext) => Promise<T>): Prom
       db,
       storage: createStorage(config.storageUrl),
       temporal: { client: temporal.client, onDegraded },
+      runUrl: createRunUrl(config.temporalUiUrl, temporal.client.options.namespace),
     });
   } finally {
     await Promise.allSettled([db.close(), temporal.close()]);

@@ -57,6 +57,7 @@ export async function startStack(input: StackInput): Promise<Stack> {
     PUBLIC_URL: apiUrl,
     DATABASE_URL: databaseUrl,
     TEMPORAL_ADDRESS: temporal.address,
+    ...(temporal.uiUrl === null ? {} : { TEMPORAL_UI_URL: temporal.uiUrl }),
     ...providers,
     // Beside the simulators what the caller names: a webhook receiver of its own.
     NET_ALLOW: [providers['NET_ALLOW'], env['NET_ALLOW']].filter(Boolean).join(','),

@@ -34,6 +34,8 @@ export interface ServiceContext {
   /** Whether a URL that tenants name may be called at all (scheme, port, literal address); checked again on each call. */
   readonly checkUrl: (url: string) => boolean;
   readonly inputSlots: InputSlots;
+  /** Where operators see a generation's run in the Temporal UI; null = not configured. */
+  readonly runUrl: (generationId: string) => string | null;
   /** How long outputs and inputs are kept unless the tenant has another time, in milliseconds. */
   readonly retentionMs: number;
 }

@@ -46,6 +46,7 @@ export function fileParts() {
     http: createOutboundHttp({ allow: [] }),
     checkUrl: (url: string) => checkUrl(url, []).ok,
     inputSlots: createInputSlots(),
+    runUrl: (id: string) => `http://ui.test/namespaces/default/workflows/${id}`,
     retentionMs: 30 * 86_400_000,
     fileDelivery: createFileDelivery(),
   };
