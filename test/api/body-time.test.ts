@@ -37,7 +37,7 @@ function drip(port: number, head: string) {
 
 const post = (path: string) => `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n`;
 const closed = ({ seen }: ReturnType<typeof drip>) =>
-  eventually(() => (seen.closed ? seen.text : undefined), 10_000);
+  eventually(() => (seen.closed ? seen.text : undefined), 60_000);
 
 describe('how long a body may take', () => {
   it('LIM-1 one that is read is cut off with 408', async () => {
@@ -65,7 +65,7 @@ describe('how long a body may take', () => {
       });
     });
     const cut = drip(port, post('/'));
-    await eventually(() => (bytes > (2 * LIMIT_MS) / 50 ? true : undefined), 20_000);
+    await eventually(() => (bytes > (2 * LIMIT_MS) / 50 ? true : undefined), 60_000);
     expect(cut.seen).toEqual({ text: '', closed: false });
     cut.end();
   });
@@ -99,7 +99,7 @@ describe('streamBody', () => {
     return new Promise<{ port: number; end: () => Promise<string> }>((resolve) => {
       server.listen(0, '127.0.0.1', () => {
         const { port } = server.address() as AddressInfo;
-        resolve({ port, end: () => eventually(() => ends[0], 10_000) });
+        resolve({ port, end: () => eventually(() => ends[0], 60_000) });
       });
     });
   }

@@ -26,7 +26,7 @@ export function send(
   return new Promise((resolve, reject) => {
     const url = new URL(baseUrl);
     const outgoing = httpRequest(
-      { host: url.hostname, port: url.port, method, path, headers, agent: false, timeout: 10_000 },
+      { host: url.hostname, port: url.port, method, path, headers, agent: false, timeout: 30_000 },
       (response) => {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));

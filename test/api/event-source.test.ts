@@ -25,16 +25,16 @@ describe('a page’s own EventSource, with a watch token', () => {
     await expect.poll(() => told).toHaveLength(1);
     suite.api.server.closeAllConnections();
     await begin(suite.db, id);
-    await expect.poll(() => told, { timeout: 10_000 }).toHaveLength(4);
+    await expect.poll(() => told, { timeout: 30_000 }).toHaveLength(4);
     await finish(suite.db, id);
-    await expect.poll(() => told, { timeout: 10_000 }).toHaveLength(5);
+    await expect.poll(() => told, { timeout: 30_000 }).toHaveLength(5);
     expect(told).toEqual(
       ['1 created', '2 stage', '3 stage', '4 progress', '5 terminal'].map((text) => `${text} ${id}`),
     );
     // It connects once more and is answered 204, which ends it for good.
     const [request] = (await once(suite.api.server, 'request')) as [{ headers: Record<string, string> }];
     expect(request.headers['last-event-id']).toBe('5');
-    await expect.poll(() => source.readyState, { timeout: 10_000 }).toBe(EventSource.CLOSED);
+    await expect.poll(() => source.readyState, { timeout: 30_000 }).toBe(EventSource.CLOSED);
     expect(told).toHaveLength(5);
   });
 });

@@ -90,7 +90,7 @@ describe('a stream and the process', () => {
   /** The server hears of a client that left a moment later. */
   async function eventuallyOpen(asking: Asked, url: string) {
     let stream: Followed | undefined;
-    await expect.poll(async () => (stream = await open(url, asking)).status, { timeout: 5_000 }).toBe(200);
+    await expect.poll(async () => (stream = await open(url, asking)).status, { timeout: 30_000 }).toBe(200);
     return stream!;
   }
 

@@ -58,7 +58,7 @@ async function deafClient(port: number): Promise<Socket> {
   return socket;
 }
 
-const LIMIT = { timeout: 10_000 };
+const LIMIT = { timeout: 30_000 };
 
 describe('SSE-2 a client that does not read', () => {
   it('holds a bounded piece in memory, takes nothing more from the source, and is cut in the end', async () => {

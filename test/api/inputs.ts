@@ -183,7 +183,7 @@ export async function begin(
     outgoing.on('error', () => resolve(0));
   });
   outgoing.write(PICTURE.subarray(0, 40));
-  await eventually(async () => ((await temporary()) > before ? true : undefined), 10_000);
+  await eventually(async () => ((await temporary()) > before ? true : undefined), 60_000);
   return {
     end() {
       outgoing.end(PICTURE.subarray(40));
@@ -191,7 +191,7 @@ export async function begin(
     },
     async cut() {
       outgoing.destroy();
-      await eventually(async () => ((await temporary()) > before ? undefined : true), 10_000);
+      await eventually(async () => ((await temporary()) > before ? undefined : true), 60_000);
     },
   };
 }

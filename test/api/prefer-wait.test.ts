@@ -80,7 +80,7 @@ const facts = (answer: Awaited<ReturnType<typeof wait>>) => [
   answer.json()['state'],
   answer.headers['preference-applied'],
 ];
-const LIMIT = { timeout: 10_000 };
+const LIMIT = { timeout: 30_000 };
 
 describe('Prefer: wait', () => {
   it('ends at once when another process moved it: by the hint alone, nobody looks', async () => {

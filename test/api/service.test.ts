@@ -169,7 +169,7 @@ describe('the server', () => {
       expect(answer).toContain('"code":"malformed_http"');
     }
     await own.close();
-  }, 30_000);
+  }, 90_000);
 
   it.each([
     ['two lengths', 'Host: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc'],

@@ -117,7 +117,7 @@ describe('the examples', () => {
     let output = '';
     app.stdout.on('data', (text: Buffer) => (output += text.toString()));
     try {
-      await eventually(async () => (output.includes(url) ? true : undefined), 20_000);
+      await eventually(async () => (output.includes(url) ? true : undefined), 60_000);
       const request = { prompt: 'an app', intent: 'intent-1' };
       const [first, second] = await Promise.all([
         post(`${url}/videos`, request),

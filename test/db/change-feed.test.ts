@@ -36,7 +36,7 @@ function listen(url: string, options: Parameters<typeof openChangeFeed>[2] = {})
 const notify = (payload: string, channel = 'darkroom_generation') =>
   test.sql('SELECT pg_notify($1, $2)', [channel, payload]);
 
-const LIMIT = { timeout: 10_000 };
+const LIMIT = { timeout: 30_000 };
 
 describe('the change feed', () => {
   it('every feed on the database hears of a change, once it is committed, and only of its channel', async () => {

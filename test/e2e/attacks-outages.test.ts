@@ -154,7 +154,7 @@ describe('Temporal', () => {
     const { status } = await eventually(async () => {
       const described = await room.client.workflow.getHandle(asked.id).describe();
       return described.status.name === 'RUNNING' ? undefined : described;
-    }, 10_000);
+    }, 90_000);
     expect(status.name).toBe('COMPLETED');
   });
 });

@@ -80,7 +80,7 @@ describe('a storm of callbacks', () => {
     await room.sim.fault(prompt, { kind: 'stuck' });
     const asked = await ask(room, 'by-callback', prompt);
     await until(room, asked.id, ({ stage }) => stage === 'waiting');
-    const job = await eventually(async () => (await room.sim.journal(prompt)).jobs[0]?.id, 5_000);
+    const job = await eventually(async () => (await room.sim.journal(prompt)).jobs[0]?.id, 90_000);
     await room.sim.post('callback', {
       job_id: job,
       type: 'job.succeeded',
@@ -107,7 +107,7 @@ describe('the fence around a replay', () => {
     const row = await eventually(async () => {
       const found = await room.db.prisma.submission.findFirst({ where: { generationId: asked.id } });
       return found?.state === 'unknown' ? found : undefined;
-    }, 10_000);
+    }, 90_000);
     const sentMs = Date.now() - (row.firstSentAt?.getTime() ?? 0);
     const claim = await claimSubmission(room.db, {
       generationId: asked.id,

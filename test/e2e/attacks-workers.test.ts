@@ -62,7 +62,7 @@ describe('cancel and a dying worker', () => {
       await eventually(async () => {
         const row = await room.db.prisma.submission.findFirst({ where: { generationId: asked.id } });
         return row?.state === 'prepared' ? true : undefined;
-      }, 20_000);
+      }, 90_000);
       await room.client.workflow.getHandle(asked.id).cancel();
       await worker.ended;
       await start();
@@ -156,7 +156,7 @@ describe('a storage folder that cannot be written for a moment', () => {
           where: { generationId: { in: runs.map(({ id }) => id) }, problem: 'storage_unavailable' },
         });
         return rows.length === runs.length ? true : undefined;
-      }, 30_000);
+      }, 90_000);
       for (const { id } of runs) {
         expect(await get(room, id)).toMatchObject({ state: 'running', stage: 'storing' });
       }

@@ -45,7 +45,7 @@ describe('a provider that', () => {
     const prompt = uniquePrompt('retry after 0');
     await room.sim.fault(prompt, { kind: 'status_429', retry_after: 0 });
     const asked = await ask(room, 'by-callback', prompt);
-    await eventually(async () => ((await posts(prompt)) > 0 ? true : undefined), 20_000);
+    await eventually(async () => ((await posts(prompt)) > 0 ? true : undefined), 90_000);
     await sleep(4_000);
     const sent = await posts(prompt);
     await call(room, 'DELETE', `/v1/generations/${asked.id}`);
@@ -68,7 +68,7 @@ describe('a provider that', () => {
     const prompt = uniquePrompt('retry after a day');
     await room.sim.fault(prompt, { kind: 'status_429', retry_after: 86_400 });
     const asked = await ask(room, 'short-deadline', prompt);
-    await eventually(async () => ((await posts(prompt)) > 0 ? true : undefined), 20_000);
+    await eventually(async () => ((await posts(prompt)) > 0 ? true : undefined), 90_000);
     await until(room, asked.id, ({ stage }) => stage === 'queued');
     await room.client.workflow.getHandle(asked.id).terminate('test');
     await untilEnd(room, asked.id, 20_000);
@@ -117,7 +117,7 @@ describe('cancel', () => {
     const prompt = uniquePrompt('UI cancel in 429');
     await room.sim.fault(prompt, { kind: 'status_429', retry_after: 30 });
     const asked = await ask(room, 'by-callback', prompt);
-    await eventually(async () => ((await posts(prompt)) > 0 ? true : undefined), 20_000);
+    await eventually(async () => ((await posts(prompt)) > 0 ? true : undefined), 90_000);
     await until(room, asked.id, ({ stage }) => stage === 'queued');
     await room.client.workflow.getHandle(asked.id).cancel();
     await untilEnd(room, asked.id, 10_000);
@@ -189,7 +189,7 @@ describe('late', () => {
   });
 });
 
-async function untilClosed(id: string, limitMs = 10_000): Promise<void> {
+async function untilClosed(id: string, limitMs = 90_000): Promise<void> {
   await eventually(async () => {
     const status = await room.client.workflow
       .getHandle(id)

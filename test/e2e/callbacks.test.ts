@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => room?.stop());
 
 async function jobOf(prompt: string): Promise<string> {
-  return eventually(async () => (await room.sim.journal(prompt)).jobs[0]?.id, 20_000);
+  return eventually(async () => (await room.sim.journal(prompt)).jobs[0]?.id, 90_000);
 }
 
 const inbox = (id: string) =>

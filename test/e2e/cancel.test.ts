@@ -160,5 +160,5 @@ async function untilClosed(id: string): Promise<void> {
   await eventually(async () => {
     const { status } = await room.client.workflow.getHandle(id).describe();
     return status.name === 'RUNNING' ? undefined : true;
-  }, 10_000);
+  }, 90_000);
 }

@@ -54,7 +54,7 @@ describe('a download under way', () => {
       const [details] = raw.pendingActivities?.[0]?.heartbeatDetails?.payloads ?? [];
       const told: unknown = details?.data ? JSON.parse(Buffer.from(details.data).toString()) : undefined;
       return typeof told === 'number' && told > 0 ? told : undefined;
-    }, 30_000);
+    }, 90_000);
     const said = [await read(`/v1/generations/${asked.id}`)];
     await untilEnd(room, asked.id);
     const { outputs } = await expectPromise(room, asked, { state: 'succeeded', jobs: 1 });

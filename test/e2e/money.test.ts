@@ -95,7 +95,7 @@ describe('a settle that the database refuses', () => {
       const settling = raw.pendingActivities?.find(({ activityType }) => activityType?.name === 'settle');
       const tried = (settling?.attempt ?? 0) >= 2 && Date.now() > Date.parse(deadlineAt) + 2_000;
       return tried ? settling : undefined;
-    }, 40_000);
+    }, 90_000);
     expect(pending.lastFailure?.message).toBe('database unavailable');
     expect(await get(room, asked.id)).toMatchObject({ state: 'running', credits: { held: 40, released: 0 } });
     expect(await credits()).toMatchObject({ held: 40, spent: before!.spent });
@@ -108,7 +108,7 @@ describe('a settle that the database refuses', () => {
     const asked = await askSlowly('short-deadline', 'broken');
     const stop = await refuseWrites(asked.id, 'P0001', 1_000_000);
     const parked = await until(room, asked.id, ({ stage }) => stage === 'needs_operator');
-    await eventually(() => (Date.now() > Date.parse(parked.deadline_at) + 1_000 ? true : undefined), 20_000);
+    await eventually(() => (Date.now() > Date.parse(parked.deadline_at) + 1_000 ? true : undefined), 90_000);
     expect(await get(room, asked.id)).toMatchObject({
       stage: 'needs_operator',
       credits: { held: 40, released: 0 },

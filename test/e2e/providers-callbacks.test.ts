@@ -28,7 +28,7 @@ async function started(provider: string, ...faults: Faults): Promise<Asked> {
 }
 
 const jobOf = (provider: string, { prompt }: Asked) =>
-  eventually(async () => (await room.sims[provider]!.journal(prompt)).jobs[0], 20_000);
+  eventually(async () => (await room.sims[provider]!.journal(prompt)).jobs[0], 90_000);
 const inbox = ({ id }: Asked) =>
   room.db.prisma.callback.findMany({ where: { submission: { generationId: id } } });
 
@@ -71,7 +71,7 @@ describe.concurrent.each(PROVIDER_ROWS.filter(({ callbacks }) => callbacks))(
       const sent = await eventually(async () => {
         const { callbacks } = await jobOf(name, asked);
         return callbacks.length >= 20 ? callbacks : undefined;
-      }, 20_000);
+      }, 90_000);
       expect(new Set(sent.map(({ answer }) => answer))).toEqual(new Set([200]));
       expect((await jobOf(name, asked)).downloads).toBe(1);
       await delivered(asked);
@@ -84,7 +84,7 @@ describe.concurrent.each(PROVIDER_ROWS.filter(({ callbacks }) => callbacks))(
       const last = await eventually(async () => {
         const { callbacks } = await jobOf(name, asked);
         return callbacks.length >= 2 ? callbacks.at(-1) : undefined;
-      }, 20_000);
+      }, 90_000);
       expect(last.answer).toBe(200);
       await delivered(asked);
     });

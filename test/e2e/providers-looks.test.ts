@@ -22,7 +22,7 @@ async function started(provider: string, model: string, faults: Faults, more: ob
 }
 
 const jobOf = (provider: string, { prompt }: Asked) =>
-  eventually(async () => (await room.sims[provider]!.journal(prompt)).jobs[0], 20_000);
+  eventually(async () => (await room.sims[provider]!.journal(prompt)).jobs[0], 90_000);
 
 async function finish(provider: string, asked: Asked): Promise<void> {
   const { id } = await jobOf(provider, asked);

@@ -123,7 +123,7 @@ describe('circuit', () => {
     await eventually(async () => {
       const row = await room.db.prisma.providerCircuit.findUnique({ where: { provider: 'infro' } });
       return row !== null && row.openUntil !== null ? row : undefined;
-    }, 20_000);
+    }, 90_000);
     const prompt = uniquePrompt('while it is open');
     const aside = await ask(room, 'two-providers', prompt);
     expect(await untilEnd(room, aside.id)).toMatchObject({ state: 'succeeded' });
@@ -136,7 +136,7 @@ describe('circuit', () => {
       const { id } = await ask(room, 'two-providers', probe);
       await untilEnd(room, id);
       return (await jobs(probe)).infro > 0 ? true : undefined;
-    }, 40_000);
+    }, 90_000);
     const circuit = await room.db.prisma.providerCircuit.findUnique({ where: { provider: 'infro' } });
     expect(circuit).toMatchObject({ failures: 0, openUntil: null });
   });

@@ -72,7 +72,7 @@ describe('outputs in S3', () => {
   it('F2: S3 is away for a while: the generation goes on with the same job and is captured once', async () => {
     await minio.kill();
     const asked = await ask(room, 'by-callback', uniquePrompt('no bucket today'));
-    await eventually(() => storageProblem(asked.id), 30_000);
+    await eventually(() => storageProblem(asked.id), 90_000);
     await minio.start();
     const { delivery } = await untilEnd(room, asked.id, 40_000);
     expect(delivery).toBe('stored');
@@ -89,7 +89,7 @@ describe('outputs in S3', () => {
       return new Promise(() => {});
     });
     const asked = await ask(room, 'by-callback', prompt);
-    await eventually(() => (uploading ? true : undefined), 30_000);
+    await eventually(() => (uploading ? true : undefined), 90_000);
     await room.running.worker.stop(0, 'SIGKILL');
     expect(await objectsOf(asked.id)).toEqual([]);
     proxy.use(() => undefined);

@@ -35,7 +35,7 @@ describe('Reset', () => {
       await eventually(async () => {
         const { status } = await room.client.workflow.getHandle(asked.id, runId ?? '').describe();
         return status.name === 'COMPLETED' ? true : undefined;
-      }, 15_000);
+      }, 90_000);
     }
     await expectPromise(room, asked, { state: 'succeeded', jobs: 1 });
     expect(await get(room, asked.id)).toEqual(before);
@@ -146,7 +146,7 @@ describe('a namespace without our search attributes', () => {
       await eventually(async () => {
         const { status } = await bare.client.workflow.getHandle(asked.id).describe();
         return status.name === 'COMPLETED' ? true : undefined;
-      }, 10_000);
+      }, 90_000);
       const ready = (await (await fetch(`${bare.apiUrl}/readyz`)).json()) as {
         checks: Record<string, string>;
       };

@@ -84,7 +84,7 @@ describe('worker killed (-9) between the acceptance and the storing of the id', 
     await eventually(async () => {
       const { status } = await room.client.workflow.getHandle(id).describe();
       return status.name === 'COMPLETED' ? true : undefined;
-    }, 20_000);
+    }, 90_000);
     await expectSubmits('crazyrouter', 1);
   });
 

@@ -14,19 +14,19 @@ afterAll(() => room?.stop());
 
 const simOf = (provider: string) => room.sims[provider]!;
 const jobOf = (provider: string, { prompt }: { prompt: string }) =>
-  eventually(async () => (await simOf(provider).journal(prompt)).jobs[0], 20_000);
+  eventually(async () => (await simOf(provider).journal(prompt)).jobs[0], 90_000);
 const submissionOf = ({ id }: Asked) =>
   room.db.prisma.submission.findFirstOrThrow({ where: { generationId: id }, include: { lateSuccess: true } });
 const attached = (asked: Asked) =>
   eventually(async () => {
     const row = await submissionOf(asked);
     return row.providerJobId === null ? undefined : row;
-  }, 20_000);
+  }, 90_000);
 const known = (asked: Asked) =>
   eventually(async () => {
     const row = await submissionOf(asked);
     return row.endedAs === null ? undefined : row;
-  }, 30_000);
+  }, 90_000);
 
 const costOf = ({ costAmount, costUnit, costFinal }: Awaited<ReturnType<typeof submissionOf>>) =>
   `${String(costAmount)} ${costUnit}${costFinal ? ', final' : ''}`;
@@ -47,14 +47,14 @@ async function endedBeforeTheAnswer(provider: string, asked: Asked): Promise<voi
         );
         if (row === undefined) throw new Error('its answer was recorded before the lock');
         return row.over ? true : undefined;
-      }, 20_000);
+      }, 90_000);
       const resolution = { generationId: asked.id, state: 'failed', errorCode: 'provider_unavailable' };
       await tx.$queryRawUnsafe(
         'SELECT resolve_generation($1::jsonb)::text',
         JSON.stringify({ ...resolution, reason: 'not in its console', actor: 'ops' }),
       );
     },
-    { timeout: 30_000 },
+    { timeout: 90_000 },
   );
 }
 

@@ -270,7 +270,7 @@ describe('list and read', () => {
       });
       const body = (await answer.json()) as { stage: string };
       return body.stage === 'done' ? body : undefined;
-    }, 20_000);
+    }, 90_000);
     expect(end).toMatchObject({ state: 'succeeded' });
     expect((await call(room, 'GET', '/v1/generations?limit=1')).status).toBe(200);
   });

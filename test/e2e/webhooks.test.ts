@@ -68,7 +68,7 @@ function settled(generationId: string): Promise<readonly Delivery[]> {
     const path = `/v1/webhook-deliveries?generation=${generationId}`;
     const { data } = await webhooks<{ data: Delivery[] }>('GET', path);
     return data.length > 0 && data.every(({ state }) => state !== 'pending') ? data : undefined;
-  }, 30_000);
+  }, 90_000);
 }
 
 const ONCE = { state: 'delivered', attempts: 1 };
@@ -79,10 +79,10 @@ describe('webhooks to tenants', () => {
     withEndpoint('/killed', async (secret) => {
       const worker = await startWorker('before:record_delivery_attempt');
       const asked = await ask(room, 'by-callback', uniquePrompt('told, then killed'));
-      await receiver.until('/killed', 1, 40_000);
+      await receiver.until('/killed', 1, 90_000);
       await worker.ended;
       await startWorker();
-      const [first, second] = await receiver.until('/killed', 2, 40_000);
+      const [first, second] = await receiver.until('/killed', 2, 90_000);
       expect(await settled(asked.id)).toMatchObject([{ state: 'delivered', attempts: 2 }]);
       expect(verifiedEvent(first!, secret)).toEqual(verifiedEvent(second!, secret));
       expect(second!.body).toBe(first!.body);

@@ -10,7 +10,7 @@ import { HANG, Receiver } from '../support/receiver.ts';
 import { cancelled, deliveryContext, endpointAt, newSecret } from '../support/webhooks.ts';
 
 const test = useDatabase();
-const soon = <T>(ask: () => T | undefined) => eventually(ask, 15_000);
+const soon = <T>(ask: () => T | undefined) => eventually(ask, 60_000);
 /** Looks only when it is told to. */
 const NEVER_MS = 3_600_000;
 const SILENT: DeliverDeps['feed'] = { subscribe: () => () => {} };

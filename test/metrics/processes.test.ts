@@ -25,7 +25,7 @@ it('API and worker show what one generation did: its submit, its callback, its l
     return scrape.value('darkroom_jobs_waiting', { provider: 'infro', by: 'callback' }) === 1
       ? scrape
       : undefined;
-  }, 15_000);
+  }, 60_000);
   const provider = 'infro';
   expect(waiting.value('darkroom_submit_answers_total', { provider, kind: 'accepted' })).toBe(1);
   await untilEnd(room, asked.id);
@@ -33,7 +33,7 @@ it('API and worker show what one generation did: its submit, its callback, its l
   const done = await eventually(async () => {
     const scrape = await Scrape.of(worker);
     return scrape.value('darkroom_jobs_waiting', { provider, by: 'callback' }) === 0 ? scrape : undefined;
-  }, 15_000);
+  }, 60_000);
   expect(done.value('darkroom_observations_total', { provider, kind: 'succeeded' })).toBeGreaterThanOrEqual(
     1,
   );

@@ -51,7 +51,7 @@ export function simulatorBench(fixture: ProviderFixture): Bench {
   let made = 0;
   const options: CallOptions = {
     credential: { name: CREDENTIAL_NAME, apiKey: fixture.apiKey },
-    timeoutMs: 2_000,
+    timeoutMs: 10_000,
   };
 
   beforeAll(async () => {

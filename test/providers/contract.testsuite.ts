@@ -30,7 +30,7 @@ function answersContract(fixture: ProviderFixture): void {
   let provider: Provider;
   const options: CallOptions = {
     credential: { name: CREDENTIAL_NAME, apiKey: fixture.apiKey },
-    timeoutMs: 2_000,
+    timeoutMs: 10_000,
   };
   let handle: ProviderHandle;
   const build = () =>

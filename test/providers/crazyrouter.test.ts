@@ -150,7 +150,7 @@ describe('crazyrouter: only here', () => {
   });
 
   test.each(['', 'a b', 'ключ', 'k'.repeat(256)])('idempotency key %j is a defect', async (key) => {
-    const options = { credential: { name: 'default', apiKey: 'k' }, timeoutMs: 1_000 };
+    const options = { credential: { name: 'default', apiKey: 'k' }, timeoutMs: 10_000 };
     await expect(of().submit(build(), key, options)).rejects.toThrow(/idempotency key/);
   });
 });
@@ -172,7 +172,7 @@ describe('crazyrouter: another query path and other words, by settings', () => {
       };
       const providers = new Map([['crazyrouter', { baseUrl: server.url, settings }]]);
       const provider = createProviders({ http, providers }).get('crazyrouter')!;
-      const options = { credential: { name: 'default', apiKey: 'k' }, timeoutMs: 1_000 };
+      const options = { credential: { name: 'default', apiKey: 'k' }, timeoutMs: 10_000 };
       const see = (answer: object) => {
         server.answer = { status: 200, body: JSON.stringify({ id: 'sora-2:task/1', ...answer }) };
         return provider.observe({ jobId: 'sora-2:task/1' }, options);

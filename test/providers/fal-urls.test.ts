@@ -9,7 +9,7 @@ describe('fal: which URLs are called', () => {
   let server: ScriptedServer;
   let other: ScriptedServer;
   let http: OutboundHttp;
-  const options = { credential: { name: 'default', apiKey: 'the-key' }, timeoutMs: 2_000 };
+  const options = { credential: { name: 'default', apiKey: 'the-key' }, timeoutMs: 10_000 };
   const paths = () => server.seen.map(({ method, url }) => `${method} ${url}`);
 
   beforeAll(async () => {

@@ -138,7 +138,7 @@ describe('infro: only here', () => {
 
   test.each(['', 'a b', 'ключ', 'k'.repeat(256)])('idempotency key %j is a defect', async (key) => {
     const request = provider.buildSubmit({ ...JOB_DEFAULTS, input: { prompt: 'x' } });
-    const options = { credential: { name: 'default', apiKey: 'k' }, timeoutMs: 1_000 };
+    const options = { credential: { name: 'default', apiKey: 'k' }, timeoutMs: 10_000 };
     await expect(provider.submit(request, key, options)).rejects.toThrow(/idempotency key/);
   });
 

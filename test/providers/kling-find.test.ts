@@ -12,7 +12,7 @@ describe('kling: find and list', () => {
   let simulator: RunningSimulator;
   let control: Control;
   let http: OutboundHttp;
-  const options = { credential: { name: CREDENTIAL_NAME, apiKey: 'key-of-kling' }, timeoutMs: 2_000 };
+  const options = { credential: { name: CREDENTIAL_NAME, apiKey: 'key-of-kling' }, timeoutMs: 10_000 };
   const at = (baseUrl: string) => createKlingProvider({ http, baseUrl });
 
   beforeAll(async () => {

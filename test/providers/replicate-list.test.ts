@@ -6,7 +6,7 @@ import { httpTo, ScriptedServer } from './scripted-server.ts';
 describe('replicate: its list', () => {
   let server: ScriptedServer;
   let http: OutboundHttp;
-  const options = { credential: { name: 'default', apiKey: 'k' }, timeoutMs: 2_000 };
+  const options = { credential: { name: 'default', apiKey: 'k' }, timeoutMs: 10_000 };
   const list = async (body: object, after: string | null = null) => {
     server.answer = { status: 200, body: JSON.stringify(body) };
     return createReplicateProvider({ http, baseUrl: server.url }).list!({ after, limit: 100 }, options);

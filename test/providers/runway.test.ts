@@ -173,7 +173,7 @@ describe('runway: cancel', () => {
   let simulator: RunningSimulator;
   let control: Control;
   let http: OutboundHttp;
-  const options = { credential: { name: CREDENTIAL_NAME, apiKey: 'key_of_runway' }, timeoutMs: 2_000 };
+  const options = { credential: { name: CREDENTIAL_NAME, apiKey: 'key_of_runway' }, timeoutMs: 10_000 };
   const handle = { jobId: JOB };
 
   beforeAll(async () => {

@@ -11,7 +11,7 @@ import { create, newTenant } from '../db/fixtures.ts';
 
 const test = useDatabase();
 const NEVER_MS = 600_000;
-const LIMIT = { timeout: 10_000 };
+const LIMIT = { timeout: 30_000 };
 
 const open: { close(): Promise<void> }[] = [];
 afterEach(async () => {

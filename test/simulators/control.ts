@@ -57,7 +57,7 @@ export class Control {
 /** Asks again every 10 ms until the answer is defined; an Error after `limitMs`. */
 export async function eventually<T>(
   ask: () => Promise<T | undefined> | T | undefined,
-  limitMs = 5_000,
+  limitMs = 30_000,
 ): Promise<T> {
   const end = performance.now() + limitMs;
   for (;;) {

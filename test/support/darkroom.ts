@@ -163,7 +163,7 @@ export async function startDarkroom(options: DarkroomOptions = {}): Promise<Dark
     });
     children.add(child);
     const isReady = await waitUntil(async () => ready.test(await logOf(logFile)), {
-      timeoutMs: 60_000,
+      timeoutMs: 120_000,
       stopped: () => !child.isRunning(),
     });
     if (!isReady) throw new Error(`${name} did not start:\n${await logOf(logFile)}`);
@@ -223,7 +223,7 @@ async function startSimulators(
     },
   });
   const ready = await waitUntil(async () => Object.keys(printedUrls(output)).length === SIMULATED.length, {
-    timeoutMs: 30_000,
+    timeoutMs: 120_000,
     stopped: () => !child.isRunning(),
   });
   if (!ready) throw new Error(`the simulators did not start: ${await logOf(child.logFile)}`);

@@ -72,7 +72,7 @@ export function until(
   room: Darkroom,
   id: string,
   fits: (generation: GenerationView) => boolean,
-  limitMs = 30_000,
+  limitMs = 90_000,
 ): Promise<GenerationView> {
   return eventually(async () => {
     const generation = await get(room, id).catch(() => undefined);
@@ -80,7 +80,7 @@ export function until(
   }, limitMs);
 }
 
-export function untilEnd(room: Darkroom, id: string, limitMs = 40_000): Promise<GenerationView> {
+export function untilEnd(room: Darkroom, id: string, limitMs = 90_000): Promise<GenerationView> {
   return until(room, id, ({ stage }) => stage === 'done', limitMs);
 }
 

@@ -63,7 +63,7 @@ export async function startMinio(folder: string): Promise<Minio> {
         ({ status }) => status === 200,
         () => false,
       );
-    if (await waitUntil(isReady, { timeoutMs: 20_000, stopped: () => !child.isRunning() })) return;
+    if (await waitUntil(isReady, { timeoutMs: 120_000, stopped: () => !child.isRunning() })) return;
     await child.stop(0, 'SIGKILL');
     throw new Error(`MinIO did not start:\n${await logTail(logFile)}`);
   }

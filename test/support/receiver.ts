@@ -94,7 +94,7 @@ export class Receiver {
   }
 
   /** Waits until so many have arrived at a path; an Error after `limitMs`. */
-  until(path: string, count: number, limitMs = 10_000): Promise<readonly Received[]> {
+  until(path: string, count: number, limitMs = 90_000): Promise<readonly Received[]> {
     return eventually(() => (this.at(path).length >= count ? this.at(path) : undefined), limitMs);
   }
 
