@@ -49,15 +49,18 @@ BEGIN
     RETURN true;
 END $$;
 
--- Whether a new submit to this provider may go out now: its circuit, then its budget; null = it may. After an opening one submit
--- at a time is the probe.
--- out: {outcome: provider_closed, reason: circuit_open | daily_budget, inMs, alert}
+-- Whether a new submit to this provider may go out now: whether a person has paused it, its circuit, then its budget; null = it may.
+-- After an opening one submit at a time is the probe. Paused = looked at again after 5 minutes, unless it is resumed before.
+-- out: {outcome: provider_closed, reason: provider_paused | circuit_open | daily_budget, inMs, alert}
 CREATE OR REPLACE FUNCTION provider_closed(p_provider text, p_estimate jsonb, p_probe_ms double precision) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
     c provider_circuit;
     v_now timestamptz(3) := clock_timestamp();
     v_refusal jsonb;
 BEGIN
+    IF EXISTS (SELECT 1 FROM pause WHERE kind = 'provider' AND target = p_provider) THEN
+        RETURN jsonb_build_object('outcome', 'provider_closed', 'reason', 'provider_paused', 'inMs', 300000, 'alert', false);
+    END IF;
     SELECT * INTO c FROM provider_circuit WHERE provider = p_provider AND open_until IS NOT NULL FOR UPDATE;
     IF FOUND AND (c.open_until > v_now OR c.probe_until > v_now) THEN
         RETURN jsonb_build_object('outcome', 'provider_closed', 'reason', 'circuit_open', 'inMs', ms_until(greatest(c.open_until, c.probe_until)), 'alert', false);
@@ -81,9 +84,11 @@ $$;
 CREATE OR REPLACE FUNCTION find_open_route(p jsonb) RETURNS jsonb LANGUAGE sql STABLE AS $$
     SELECT jsonb_build_object('index', min(place) FILTER (WHERE opens_at IS NULL), 'inMs', ms_until(min(opens_at))) FROM (
         SELECT r.place - 1 AS place, greatest(
+            CASE WHEN h.kind IS NOT NULL THEN clock_timestamp() + interval '5 minutes' END,
             CASE WHEN greatest(c.open_until, c.probe_until) > clock_timestamp() THEN greatest(c.open_until, c.probe_until) END,
             CASE WHEN b.provider IS NOT NULL AND NOT budget_fits(b, r.entry -> 'estimatedCost') THEN day_start() + interval '1 day' END) AS opens_at
         FROM jsonb_array_elements(p -> 'places') WITH ORDINALITY AS r(entry, place)
         LEFT JOIN provider_circuit c ON c.provider = r.entry ->> 'provider' AND c.open_until IS NOT NULL
-        LEFT JOIN provider_budget b ON b.provider = r.entry ->> 'provider') AS places;
+        LEFT JOIN provider_budget b ON b.provider = r.entry ->> 'provider'
+        LEFT JOIN pause h ON h.kind = 'provider' AND h.target = r.entry ->> 'provider') AS places;
 $$;

@@ -12,6 +12,7 @@ $$;
 --       "<nonce>:created_at" and "<nonce>:deadline_at".
 -- out: {outcome: created | replayed, generationId, responseBody, run} | {outcome: key_reuse | in_progress | unknown_account}
 --      | {outcome: unknown_input, field}
+--      | {outcome: tenant_paused | model_paused}
 --      | {outcome: insufficient_credits, available, required} | {outcome: limit_reached, limit, scope, max, retryInMs}.
 -- A refused call leaves the key free.
 CREATE OR REPLACE FUNCTION create_generation(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
@@ -22,6 +23,7 @@ DECLARE
     v_account ledger_account;
     v_credits bigint := (p ->> 'credits')::bigint;
     v_refusal jsonb;
+    v_paused text;
 BEGIN
     SELECT * INTO v_account FROM ledger_account WHERE tenant_id = p ->> 'tenantId' AND name = p ->> 'account';
     SELECT * INTO g FROM generation
@@ -29,6 +31,10 @@ BEGIN
     IF g.id IS NULL THEN
         IF v_account.id IS NULL THEN
             RETURN jsonb_build_object('outcome', 'unknown_account');
+        END IF;
+        v_paused := paused_as(p ->> 'tenantId', p ->> 'model');
+        IF v_paused IS NOT NULL THEN
+            RETURN jsonb_build_object('outcome', v_paused);
         END IF;
         -- A twin in flight holds the unique key: wait for its end, but not for long.
         PERFORM set_config('lock_timeout', '1000', true);

@@ -4,6 +4,7 @@
 --       leaseMs, minimumRunwayMs, replay: boolean, replayWindowMs, estimatedCost: {amount, unit} | null}
 -- out: {outcome: send, fence, request, idempotencyKey, callbackBase, callbackKeyId} | {outcome: leased, inMs}
 --      | {outcome: provider_closed, reason, inMs, alert}: no new submit there now; the row is as it was
+--      | {outcome: paused, reason: tenant_paused | model_paused, inMs}: no new submit for it anywhere; the row is as it was
 --      | {outcome: unknown | accepted | terminal | cancel_requested | no_time | stale}
 CREATE OR REPLACE FUNCTION claim_submission(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
@@ -47,7 +48,13 @@ BEGIN
         RETURN jsonb_build_object('outcome', 'no_time');
     END IF;
     IF s.state IS DISTINCT FROM 'unknown' THEN
-        v_closed := provider_closed(p ->> 'provider', p -> 'estimatedCost', (p ->> 'leaseMs')::double precision);
+        -- A pause that has returned is seen here, and one under way waits for this claim (72_pauses.sql). What may find an unknown
+        -- job by the same key is no new submit.
+        PERFORM pg_advisory_xact_lock_shared(hashtext('darkroom_pause'));
+        v_closed := paused_run(g);
+        IF v_closed IS NULL THEN
+            v_closed := provider_closed(p ->> 'provider', p -> 'estimatedCost', (p ->> 'leaseMs')::double precision);
+        END IF;
         IF v_closed IS NOT NULL THEN
             UPDATE generation SET due_at = least(ms_from_now((v_closed ->> 'inMs')::double precision), greatest(deadline_at, v_now)) WHERE id = g.id;
             RETURN v_closed;

@@ -43,6 +43,10 @@ BEGIN
                     'cancelRequested', g.cancel_requested_at IS NOT NULL, 'state', s.state, 'terminalHint', false);
             END;
             PERFORM book_cost(s.id, p -> 'cost', 'submit');
+            IF s.cost_amount IS NULL AND p ->> 'cost' IS NULL AND s.unknown_at IS NOT NULL THEN
+                -- Taken back when an operator declared that it has no job.
+                PERFORM book_cost(s.id, g.plan -> 'routes' -> s.route_index -> 'estimatedCost', 'catalogue');
+            END IF;
             -- Callbacks that named this job before we knew it are ours now; what is there already is dropped.
             DELETE FROM callback c USING callback o WHERE c.submission_id IS NULL AND c.provider = s.provider AND c.provider_job_id = s.provider_job_id
                 AND o.event_key = c.event_key AND (o.submission_id = s.id

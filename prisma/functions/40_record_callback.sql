@@ -54,7 +54,8 @@ BEGIN
         UPDATE submission SET callback_count = callback_count + 1 WHERE id = s.id;
     END IF;
     IF g.completed_at IS NULL AND v_outcome <> 'duplicate' THEN
-        IF v_progress > coalesce(g.progress, 0) AND NOT v_terminal AND s.state = 'accepted' THEN
+        -- By hundredths, so that no provider can fill the events of one generation.
+        IF v_progress - coalesce(g.progress, 0) > 0.0099 AND NOT v_terminal AND s.state = 'accepted' THEN
             UPDATE generation SET progress = v_progress, updated_at = v_now WHERE id = g.id;
             PERFORM append_event(g.id, 'progress', jsonb_build_object('progress', v_progress));
         END IF;
@@ -67,6 +68,11 @@ BEGIN
         END IF;
     END IF;
     IF g.completed_at IS NOT NULL AND v_terminal AND s.late_due_at IS NOT NULL THEN
+        UPDATE submission SET late_due_at = least(late_due_at, v_now) WHERE id = s.id;
+    END IF;
+    IF (g.completed_at IS NOT NULL OR s.state IN ('refused', 'abandoned')) AND v_outcome <> 'duplicate' AND s.provider_job_id IS NULL
+        AND s.first_sent_at IS NOT NULL AND p ->> 'jobId' IS NOT NULL THEN
+        -- No run waits for the job of a dead submission: the loop of late observations asks for it and attaches it.
         UPDATE submission SET late_due_at = least(late_due_at, v_now) WHERE id = s.id;
     END IF;
     IF g.completed_at IS NOT NULL AND v_outcome <> 'duplicate' AND s.provider_job_id IS NULL AND s.first_sent_at IS NOT NULL AND p ->> 'jobId' IS NOT NULL THEN

@@ -6,7 +6,8 @@ $$;
 
 -- Jobs to look at after the end, leased so that workers share them; one whose look is lost is due again after the lease.
 -- in: {limit, leaseMs, providers: [those that the caller knows]}; out: [{submissionId, provider, credential, idempotencyKey,
--- handle | null (its job was never known), timeoutMs}]
+-- handle | null (its job was never known), named: [job ids that callbacks or an operator gave it],
+-- request | null (its job is known), timeoutMs}]
 CREATE OR REPLACE FUNCTION claim_late_observations(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
     v_jobs jsonb;
@@ -18,19 +19,26 @@ BEGIN
         WHERE s.id = due.id AND g.id = s.generation_id
         RETURNING jsonb_build_object('submissionId', s.id, 'provider', s.provider, 'credential', s.credential,
             'idempotencyKey', s.idempotency_key, 'handle', s.handle,
+            'request', CASE WHEN s.provider_job_id IS NULL THEN s.request END,
+            'named', (SELECT coalesce(jsonb_agg(c.provider_job_id ORDER BY c.id DESC), '[]') FROM callback c
+                WHERE c.submission_id = s.id AND s.provider_job_id IS NULL AND c.provider_job_id IS NOT NULL),
             'timeoutMs', coalesce((g.plan -> 'timings' ->> 'observeHttpTimeoutMs')::integer, 15000)) AS job
     )
     SELECT coalesce(jsonb_agg(job), '[]') INTO v_jobs FROM leased;
     RETURN v_jobs;
 END $$;
 
--- A search for the job of an ended generation that found nothing: again at the next time, if there is one.
--- in: {submissionId}; out: whether it is searched again
+-- A search for the job of an ended generation that found nothing: again at the next time, if there is one. One in which the provider
+-- could not be asked for a job that was named counts for none, but not for ever.
+-- in: {submissionId, unavailable: boolean}; out: whether it is searched again
 CREATE OR REPLACE FUNCTION postpone_late_search(p jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     v_due timestamptz;
+    v_again boolean := coalesce((p ->> 'unavailable')::boolean, false);
 BEGIN
-    UPDATE submission s SET late_count = s.late_count + 1, late_due_at = late_due(g, s.late_count + 1)
+    UPDATE submission s SET late_count = CASE WHEN v_again THEN s.late_count ELSE s.late_count + 1 END,
+        late_due_at = CASE WHEN NOT v_again THEN late_due(g, s.late_count + 1)
+            WHEN coalesce(g.completed_at, g.deadline_at) > clock_timestamp() - interval '2 days' THEN clock_timestamp() + interval '1 minute' END
     FROM generation g WHERE s.id = p ->> 'submissionId' AND g.id = s.generation_id AND s.provider_job_id IS NULL
     RETURNING s.late_due_at INTO v_due;
     RETURN v_due IS NOT NULL;

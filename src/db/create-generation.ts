@@ -38,6 +38,7 @@ const result = z.discriminatedUnion('outcome', [
   z.object({ outcome: z.literal('key_reuse') }),
   z.object({ outcome: z.literal('in_progress') }),
   z.object({ outcome: z.literal('unknown_account') }),
+  z.object({ outcome: z.enum(['tenant_paused', 'model_paused']) }),
   z.object({ outcome: z.literal('unknown_input'), field: z.string() }),
   z.object({ outcome: z.literal('insufficient_credits'), available: z.number(), required: z.number() }),
   limitReachedSchema,

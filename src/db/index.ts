@@ -69,7 +69,7 @@ export type {
   SubmissionClaim,
   SubmissionRecord,
 } from './submissions.ts';
-export { findApiKey, insertApiKey, insertTenant, listTenants, revokeApiKey } from './tenants.ts';
+export { findApiKey, insertApiKey, insertTenant, listTenants } from './tenants.ts';
 export {
   claimDeliveries,
   createWebhookEndpoint,
@@ -95,3 +95,4 @@ export {
   listWebhookEndpoints,
 } from './read-webhooks.ts';
 export type { DeliveryRow, DeliveryWithAttempts, EndpointRow } from './read-webhooks.ts';
+export { readSettleTimes } from './read-settle-times.ts';

@@ -44,6 +44,8 @@ export async function dropFetchedInputs(db: Db, tenantId: string, ids: readonly 
 export interface GenerationInput {
   readonly field: string;
   readonly linkVersion: number;
+  /** Of the generation. */
+  readonly deadlineAt: Date;
   readonly input: InputRow;
 }
 
@@ -51,11 +53,15 @@ export interface GenerationInput {
 export async function findGenerationInputs(db: Db, generationId: string): Promise<GenerationInput[]> {
   const rows = await db.prisma.generationInput.findMany({
     where: { generationId },
-    include: { input: { include: { tenant: { select: { linkVersion: true } } } } },
+    include: {
+      generation: { select: { deadlineAt: true } },
+      input: { include: { tenant: { select: { linkVersion: true } } } },
+    },
   });
-  return rows.map(({ field, input: { tenant, ...input } }) => ({
+  return rows.map(({ field, generation, input: { tenant, ...input } }) => ({
     field,
     linkVersion: tenant.linkVersion,
+    deadlineAt: generation.deadlineAt,
     input,
   }));
 }

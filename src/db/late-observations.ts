@@ -9,6 +9,10 @@ const job = z.object({
   idempotencyKey: z.string(),
   /** null = the submit's answer was lost and its job was never known. */
   handle: handleSchema.nullable(),
+  /** Jobs that callbacks or an operator named while it had none, the latest first. */
+  named: z.array(z.string()),
+  /** The frozen request, while its job is not known. */
+  request: z.object({ path: z.string(), body: z.string() }).nullable(),
   timeoutMs: z.number(),
 });
 /** A job of an ended generation that is due to be looked at. */
@@ -22,7 +26,7 @@ export function claimLateObservations(
   return db.call('claim_late_observations', { ...params, providers: [...params.providers] }, z.array(job));
 }
 
-/** A search for a job that found nothing; true when it is searched for again later. */
-export function postponeLateSearch(db: Db, submissionId: string): Promise<boolean> {
-  return db.call('postpone_late_search', { submissionId }, z.boolean());
+/** A search for a job that found nothing, or could not ask; true when it is searched for again later. */
+export function postponeLateSearch(db: Db, submissionId: string, unavailable = false): Promise<boolean> {
+  return db.call('postpone_late_search', { submissionId, unavailable }, z.boolean());
 }

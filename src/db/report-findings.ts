@@ -41,6 +41,12 @@ type Parked = OfGeneration & {
   readonly reason: string;
   readonly deadline_at: string;
 };
+interface Stray {
+  readonly at: string;
+  readonly provider: string;
+  readonly job: string;
+  readonly found_by: string;
+}
 interface Budget {
   readonly provider: string;
   readonly day: string;
@@ -60,6 +66,8 @@ export interface ToLookInto {
   readonly refunds: Findings<Refund>;
   readonly needs_operator: Findings<Parked>;
   readonly budgets_reached: Findings<Budget>;
+  /** Of no tenant that is known. */
+  readonly stray_jobs: Findings<Stray>;
 }
 
 /** Kept of each kind; the count tells of the rest. */
@@ -107,6 +115,9 @@ const BUDGETS = `b.provider, to_char(d.day AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS 
       AND s.cost_unit = b.unit AND s.first_sent_at >= d.day AND s.first_sent_at < d.day + interval '1 day') AS n
     WHERE d.day >= $1::timestamptz AND d.day < $2::timestamptz AND (d.reached_at IS NOT NULL OR n.spent >= b.amount_per_day)`;
 
+const STRAYS = `iso_time(created_at) AS at, provider, provider_job_id AS job, found_by FROM stray_job
+    WHERE created_at >= $1::timestamptz AND created_at < $2::timestamptz`;
+
 async function read<T>(
   db: Db,
   sql: string,
@@ -122,7 +133,7 @@ async function read<T>(
   return { count: Number(rows[0]?.total ?? 0), items: rows.map(({ total: _total, ...item }) => item as T) };
 }
 
-/** All of it in a window, of one tenant or of all; budgets belong to no tenant and are told in any case. */
+/** All of it in a window, of one tenant or of all; budgets and stray jobs belong to no tenant and are told in any case. */
 export async function readFindings(db: Db, window: ReportWindow): Promise<ToLookInto> {
   const of = <T>(kind: keyof typeof QUERIES) =>
     read<T>(
@@ -139,5 +150,6 @@ export async function readFindings(db: Db, window: ReportWindow): Promise<ToLook
     refunds: await of<Refund>('refunds'),
     needs_operator: await of<Parked>('needs_operator'),
     budgets_reached: await read<Budget>(db, BUDGETS, 'day DESC, b.provider', { ...window, tenantId: null }),
+    stray_jobs: await read<Stray>(db, STRAYS, 'at DESC, provider_job_id', { ...window, tenantId: null }),
   };
 }

@@ -42,10 +42,15 @@ const claimed = z.discriminatedUnion('outcome', [
   z.object({ outcome: z.literal('leased'), inMs: z.number() }),
   z.object({
     outcome: z.literal('provider_closed'),
-    reason: z.enum(['circuit_open', 'daily_budget']),
+    reason: z.enum(['circuit_open', 'daily_budget', 'provider_paused']),
     inMs: z.number(),
     /** The first refusal of the day, to be told once. */
     alert: z.boolean(),
+  }),
+  z.object({
+    outcome: z.literal('paused'),
+    reason: z.enum(['tenant_paused', 'model_paused']),
+    inMs: z.number(),
   }),
   z.object({ outcome: z.enum(['unknown', 'accepted', 'terminal', 'cancel_requested', 'no_time', 'stale']) }),
 ]);
@@ -120,6 +125,17 @@ export function recordSubmission(
 ): Promise<RecordedSubmission> {
   const cost = record.kind === 'accepted' && record.cost ? { ...record.cost } : null;
   return db.call('record_submission', { ...record, cost, ...circuit }, recorded);
+}
+
+/** That a job which a callback or an operator named was asked for in vain: kept with the submission while it has none. */
+export async function noteNamedJob(
+  db: Db,
+  note: {
+    readonly submissionId: string;
+    readonly problem: 'named_job_not_found' | 'named_job_unavailable';
+  },
+): Promise<void> {
+  await db.call('note_named_job', { ...note }, z.boolean());
 }
 
 const openRoute = z.object({ index: z.int().nullable(), inMs: z.number().nullable() });

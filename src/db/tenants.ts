@@ -50,13 +50,6 @@ export async function findApiKey(db: Db, keyId: string): Promise<FoundApiKey | n
   return rows[0] ?? null;
 }
 
-/** From now on the key is refused. @returns false when there is no such live key. */
-export async function revokeApiKey(db: Db, keyId: string): Promise<boolean> {
-  const revoked = await db.prisma.$executeRaw`
-    UPDATE api_key SET revoked_at = now() WHERE id = ${keyId} AND revoked_at IS NULL`;
-  return revoked === 1;
-}
-
 /** All tenants, for the operator's list. */
 export function listTenants(db: Db): Promise<{ id: string; name: string; createdAt: Date }[]> {
   return db.prisma.tenant.findMany({ orderBy: { createdAt: 'asc' }, take: 1_000 });

@@ -3,7 +3,8 @@
 ALTER TABLE "operator_action" DROP CONSTRAINT "operator_action_kind_known";
 ALTER TABLE "operator_action" ADD CONSTRAINT "operator_action_kind_known"
     CHECK ("kind" IN ('refund', 'resolve', 'usage_limit', 'provider_budget', 'erase', 'retention', 'rotate_links',
-        'wake', 'observe', 'cancel', 'retry_storing', 'attach_job', 'not_accepted', 'redeliver', 'pause', 'resume', 'recover'));
+        'wake', 'observe', 'cancel', 'retry_storing', 'attach_job', 'not_accepted', 'redeliver', 'pause', 'resume', 'recover',
+        'create_tenant', 'create_key', 'revoke_key', 'enable_endpoint'));
 
 -- What takes no new submits until it is resumed by hand.
 CREATE TABLE "pause" (
@@ -42,3 +43,4 @@ CREATE TABLE "stray_job" (
 
 CREATE INDEX "generation_open" ON "generation"("id") WHERE "completed_at" IS NULL;
 CREATE INDEX "generation_updated" ON "generation"("updated_at");
+CREATE INDEX "generation_unknown" ON "generation"("id") WHERE "stage" = 'submission_unknown';

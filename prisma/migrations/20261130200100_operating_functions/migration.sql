@@ -267,15 +267,18 @@ BEGIN
     RETURN true;
 END $$;
 
--- Whether a new submit to this provider may go out now: its circuit, then its budget; null = it may. After an opening one submit
--- at a time is the probe.
--- out: {outcome: provider_closed, reason: circuit_open | daily_budget, inMs, alert}
+-- Whether a new submit to this provider may go out now: whether a person has paused it, its circuit, then its budget; null = it may.
+-- After an opening one submit at a time is the probe. Paused = looked at again after 5 minutes, unless it is resumed before.
+-- out: {outcome: provider_closed, reason: provider_paused | circuit_open | daily_budget, inMs, alert}
 CREATE OR REPLACE FUNCTION provider_closed(p_provider text, p_estimate jsonb, p_probe_ms double precision) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
     c provider_circuit;
     v_now timestamptz(3) := clock_timestamp();
     v_refusal jsonb;
 BEGIN
+    IF EXISTS (SELECT 1 FROM pause WHERE kind = 'provider' AND target = p_provider) THEN
+        RETURN jsonb_build_object('outcome', 'provider_closed', 'reason', 'provider_paused', 'inMs', 300000, 'alert', false);
+    END IF;
     SELECT * INTO c FROM provider_circuit WHERE provider = p_provider AND open_until IS NOT NULL FOR UPDATE;
     IF FOUND AND (c.open_until > v_now OR c.probe_until > v_now) THEN
         RETURN jsonb_build_object('outcome', 'provider_closed', 'reason', 'circuit_open', 'inMs', ms_until(greatest(c.open_until, c.probe_until)), 'alert', false);
@@ -299,11 +302,13 @@ $$;
 CREATE OR REPLACE FUNCTION find_open_route(p jsonb) RETURNS jsonb LANGUAGE sql STABLE AS $$
     SELECT jsonb_build_object('index', min(place) FILTER (WHERE opens_at IS NULL), 'inMs', ms_until(min(opens_at))) FROM (
         SELECT r.place - 1 AS place, greatest(
+            CASE WHEN h.kind IS NOT NULL THEN clock_timestamp() + interval '5 minutes' END,
             CASE WHEN greatest(c.open_until, c.probe_until) > clock_timestamp() THEN greatest(c.open_until, c.probe_until) END,
             CASE WHEN b.provider IS NOT NULL AND NOT budget_fits(b, r.entry -> 'estimatedCost') THEN day_start() + interval '1 day' END) AS opens_at
         FROM jsonb_array_elements(p -> 'places') WITH ORDINALITY AS r(entry, place)
         LEFT JOIN provider_circuit c ON c.provider = r.entry ->> 'provider' AND c.open_until IS NOT NULL
-        LEFT JOIN provider_budget b ON b.provider = r.entry ->> 'provider') AS places;
+        LEFT JOIN provider_budget b ON b.provider = r.entry ->> 'provider'
+        LEFT JOIN pause h ON h.kind = 'provider' AND h.target = r.entry ->> 'provider') AS places;
 $$;
 -- The facts with the priority of the run, from 2 (first served) to 5: the more an account has under way already, the later its next submit, so that one with
 -- thousands does not hold up the others.
@@ -319,6 +324,7 @@ $$;
 --       "<nonce>:created_at" and "<nonce>:deadline_at".
 -- out: {outcome: created | replayed, generationId, responseBody, run} | {outcome: key_reuse | in_progress | unknown_account}
 --      | {outcome: unknown_input, field}
+--      | {outcome: tenant_paused | model_paused}
 --      | {outcome: insufficient_credits, available, required} | {outcome: limit_reached, limit, scope, max, retryInMs}.
 -- A refused call leaves the key free.
 CREATE OR REPLACE FUNCTION create_generation(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
@@ -329,6 +335,7 @@ DECLARE
     v_account ledger_account;
     v_credits bigint := (p ->> 'credits')::bigint;
     v_refusal jsonb;
+    v_paused text;
 BEGIN
     SELECT * INTO v_account FROM ledger_account WHERE tenant_id = p ->> 'tenantId' AND name = p ->> 'account';
     SELECT * INTO g FROM generation
@@ -336,6 +343,10 @@ BEGIN
     IF g.id IS NULL THEN
         IF v_account.id IS NULL THEN
             RETURN jsonb_build_object('outcome', 'unknown_account');
+        END IF;
+        v_paused := paused_as(p ->> 'tenantId', p ->> 'model');
+        IF v_paused IS NOT NULL THEN
+            RETURN jsonb_build_object('outcome', v_paused);
         END IF;
         -- A twin in flight holds the unique key: wait for its end, but not for long.
         PERFORM set_config('lock_timeout', '1000', true);
@@ -441,6 +452,7 @@ END $$;
 --       leaseMs, minimumRunwayMs, replay: boolean, replayWindowMs, estimatedCost: {amount, unit} | null}
 -- out: {outcome: send, fence, request, idempotencyKey, callbackBase, callbackKeyId} | {outcome: leased, inMs}
 --      | {outcome: provider_closed, reason, inMs, alert}: no new submit there now; the row is as it was
+--      | {outcome: paused, reason: tenant_paused | model_paused, inMs}: no new submit for it anywhere; the row is as it was
 --      | {outcome: unknown | accepted | terminal | cancel_requested | no_time | stale}
 CREATE OR REPLACE FUNCTION claim_submission(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
@@ -484,7 +496,13 @@ BEGIN
         RETURN jsonb_build_object('outcome', 'no_time');
     END IF;
     IF s.state IS DISTINCT FROM 'unknown' THEN
-        v_closed := provider_closed(p ->> 'provider', p -> 'estimatedCost', (p ->> 'leaseMs')::double precision);
+        -- A pause that has returned is seen here, and one under way waits for this claim (72_pauses.sql). What may find an unknown
+        -- job by the same key is no new submit.
+        PERFORM pg_advisory_xact_lock_shared(hashtext('darkroom_pause'));
+        v_closed := paused_run(g);
+        IF v_closed IS NULL THEN
+            v_closed := provider_closed(p ->> 'provider', p -> 'estimatedCost', (p ->> 'leaseMs')::double precision);
+        END IF;
         IF v_closed IS NOT NULL THEN
             UPDATE generation SET due_at = least(ms_from_now((v_closed ->> 'inMs')::double precision), greatest(deadline_at, v_now)) WHERE id = g.id;
             RETURN v_closed;
@@ -565,6 +583,10 @@ BEGIN
                     'cancelRequested', g.cancel_requested_at IS NOT NULL, 'state', s.state, 'terminalHint', false);
             END;
             PERFORM book_cost(s.id, p -> 'cost', 'submit');
+            IF s.cost_amount IS NULL AND p ->> 'cost' IS NULL AND s.unknown_at IS NOT NULL THEN
+                -- Taken back when an operator declared that it has no job.
+                PERFORM book_cost(s.id, g.plan -> 'routes' -> s.route_index -> 'estimatedCost', 'catalogue');
+            END IF;
             -- Callbacks that named this job before we knew it are ours now; what is there already is dropped.
             DELETE FROM callback c USING callback o WHERE c.submission_id IS NULL AND c.provider = s.provider AND c.provider_job_id = s.provider_job_id
                 AND o.event_key = c.event_key AND (o.submission_id = s.id
@@ -665,7 +687,8 @@ BEGIN
         UPDATE submission SET callback_count = callback_count + 1 WHERE id = s.id;
     END IF;
     IF g.completed_at IS NULL AND v_outcome <> 'duplicate' THEN
-        IF v_progress > coalesce(g.progress, 0) AND NOT v_terminal AND s.state = 'accepted' THEN
+        -- By hundredths, so that no provider can fill the events of one generation.
+        IF v_progress - coalesce(g.progress, 0) > 0.0099 AND NOT v_terminal AND s.state = 'accepted' THEN
             UPDATE generation SET progress = v_progress, updated_at = v_now WHERE id = g.id;
             PERFORM append_event(g.id, 'progress', jsonb_build_object('progress', v_progress));
         END IF;
@@ -678,6 +701,11 @@ BEGIN
         END IF;
     END IF;
     IF g.completed_at IS NOT NULL AND v_terminal AND s.late_due_at IS NOT NULL THEN
+        UPDATE submission SET late_due_at = least(late_due_at, v_now) WHERE id = s.id;
+    END IF;
+    IF (g.completed_at IS NOT NULL OR s.state IN ('refused', 'abandoned')) AND v_outcome <> 'duplicate' AND s.provider_job_id IS NULL
+        AND s.first_sent_at IS NOT NULL AND p ->> 'jobId' IS NOT NULL THEN
+        -- No run waits for the job of a dead submission: the loop of late observations asks for it and attaches it.
         UPDATE submission SET late_due_at = least(late_due_at, v_now) WHERE id = s.id;
     END IF;
     IF g.completed_at IS NOT NULL AND v_outcome <> 'duplicate' AND s.provider_job_id IS NULL AND s.first_sent_at IS NOT NULL AND p ->> 'jobId' IS NOT NULL THEN
@@ -837,7 +865,8 @@ $$;
 
 -- Jobs to look at after the end, leased so that workers share them; one whose look is lost is due again after the lease.
 -- in: {limit, leaseMs, providers: [those that the caller knows]}; out: [{submissionId, provider, credential, idempotencyKey,
--- handle | null (its job was never known), timeoutMs}]
+-- handle | null (its job was never known), named: [job ids that callbacks or an operator gave it],
+-- request | null (its job is known), timeoutMs}]
 CREATE OR REPLACE FUNCTION claim_late_observations(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
     v_jobs jsonb;
@@ -849,19 +878,26 @@ BEGIN
         WHERE s.id = due.id AND g.id = s.generation_id
         RETURNING jsonb_build_object('submissionId', s.id, 'provider', s.provider, 'credential', s.credential,
             'idempotencyKey', s.idempotency_key, 'handle', s.handle,
+            'request', CASE WHEN s.provider_job_id IS NULL THEN s.request END,
+            'named', (SELECT coalesce(jsonb_agg(c.provider_job_id ORDER BY c.id DESC), '[]') FROM callback c
+                WHERE c.submission_id = s.id AND s.provider_job_id IS NULL AND c.provider_job_id IS NOT NULL),
             'timeoutMs', coalesce((g.plan -> 'timings' ->> 'observeHttpTimeoutMs')::integer, 15000)) AS job
     )
     SELECT coalesce(jsonb_agg(job), '[]') INTO v_jobs FROM leased;
     RETURN v_jobs;
 END $$;
 
--- A search for the job of an ended generation that found nothing: again at the next time, if there is one.
--- in: {submissionId}; out: whether it is searched again
+-- A search for the job of an ended generation that found nothing: again at the next time, if there is one. One in which the provider
+-- could not be asked for a job that was named counts for none, but not for ever.
+-- in: {submissionId, unavailable: boolean}; out: whether it is searched again
 CREATE OR REPLACE FUNCTION postpone_late_search(p jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     v_due timestamptz;
+    v_again boolean := coalesce((p ->> 'unavailable')::boolean, false);
 BEGIN
-    UPDATE submission s SET late_count = s.late_count + 1, late_due_at = late_due(g, s.late_count + 1)
+    UPDATE submission s SET late_count = CASE WHEN v_again THEN s.late_count ELSE s.late_count + 1 END,
+        late_due_at = CASE WHEN NOT v_again THEN late_due(g, s.late_count + 1)
+            WHEN coalesce(g.completed_at, g.deadline_at) > clock_timestamp() - interval '2 days' THEN clock_timestamp() + interval '1 minute' END
     FROM generation g WHERE s.id = p ->> 'submissionId' AND g.id = s.generation_id AND s.provider_job_id IS NULL
     RETURNING s.late_due_at INTO v_due;
     RETURN v_due IS NOT NULL;
@@ -1053,6 +1089,595 @@ BEGIN
     UPDATE generation SET due_at = clock_timestamp(), sweep_count = greatest(sweep_count - 1, 0),
         wake_requested_at = CASE WHEN wake_requested_at IS NULL THEN NULL ELSE clock_timestamp() END
     WHERE id = p ->> 'generationId' AND completed_at IS NULL;
+    RETURN FOUND;
+END $$;
+-- What an operator does with one generation. Each is one transaction: row lock, checks, the change or the intent that its run must
+-- see, and the record of who and why. A dry run is the same call, undone.
+-- in:  {generationId, actor, reason} and what the action names
+-- out: {outcome: done, effect, state, stage, wake: boolean, run, submission?, jobId?, count?, until?}
+--      | {outcome: refused, why, state, stage, inMs?, jobId?, generationId?} | {outcome: not_found}
+
+CREATE OR REPLACE FUNCTION operator_done(p_generation_id text, p jsonb, p_kind text, p_effect text, p_wake boolean, p_detail jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    g generation;
+BEGIN
+    IF p_wake THEN
+        -- Now, whatever steps the sweep has pushed it back by. One that has ended has no wake in its row.
+        UPDATE generation SET wake_requested_at = least(wake_requested_at, clock_timestamp()), sweep_count = 0
+        WHERE id = p_generation_id AND completed_at IS NULL;
+    END IF;
+    SELECT * INTO g FROM generation WHERE id = p_generation_id;
+    INSERT INTO operator_action (kind, tenant_id, generation_id, actor, reason, detail)
+    VALUES (p_kind, g.tenant_id, g.id, p ->> 'actor', p ->> 'reason', jsonb_build_object('effect', p_effect) || p_detail);
+    RETURN jsonb_build_object('outcome', 'done', 'effect', p_effect, 'state', g.state, 'stage', g.stage, 'wake', p_wake, 'run', run_facts(g)) || p_detail;
+END $$;
+
+CREATE OR REPLACE FUNCTION operator_refused(g generation, p_why text, p_facts jsonb) RETURNS jsonb LANGUAGE sql STABLE AS $$
+    SELECT jsonb_build_object('outcome', 'refused', 'why', p_why, 'state', g.state, 'stage', g.stage) || p_facts;
+$$;
+
+-- Makes the run look at its rows now.
+CREATE OR REPLACE FUNCTION operator_wake(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    g generation;
+BEGIN
+    SELECT * INTO g FROM generation WHERE id = p ->> 'generationId' FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN jsonb_build_object('outcome', 'not_found');
+    END IF;
+    IF g.completed_at IS NOT NULL THEN
+        RETURN operator_refused(g, 'already_terminal', '{}');
+    END IF;
+    RETURN operator_done(g.id, p, 'wake', 'woken', true, '{}');
+END $$;
+
+-- The wish to cancel, with the operator's name.
+CREATE OR REPLACE FUNCTION operator_cancel(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    g generation;
+    v_outcome text;
+BEGIN
+    SELECT * INTO g FROM generation WHERE id = p ->> 'generationId' FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN jsonb_build_object('outcome', 'not_found');
+    END IF;
+    v_outcome := request_cancel(jsonb_build_object('generationId', g.id, 'tenantId', NULL, 'actor', 'operator')) ->> 'outcome';
+    IF v_outcome = 'already_terminal' THEN
+        RETURN operator_refused(g, 'already_terminal', '{}');
+    END IF;
+    RETURN operator_done(g.id, p, 'cancel', v_outcome, true, '{}');
+END $$;
+
+-- Looks at its job now: the run of one that has not ended by a hint in its inbox, so that no poll time and no lost wake is in the way; a
+-- job that is not known to have ended after its generation, or that belongs to a dead submission, by the loop of late observations.
+CREATE OR REPLACE FUNCTION operator_observe(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    g generation;
+    s submission;
+    v_now timestamptz(3);
+    v_late integer;
+BEGIN
+    SELECT * INTO g FROM generation WHERE id = p ->> 'generationId' FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN jsonb_build_object('outcome', 'not_found');
+    END IF;
+    v_now := clock_timestamp();
+    IF g.completed_at IS NULL THEN
+        SELECT * INTO s FROM submission WHERE generation_id = g.id AND state IN ('sending', 'unknown', 'accepted');
+        IF s.state = 'sending' AND s.lease_until > v_now THEN
+            RETURN operator_refused(g, 'sending', jsonb_build_object('inMs', ms_until(s.lease_until)));
+        END IF;
+    END IF;
+    -- A look of an operator uses up none of those that are planned.
+    UPDATE submission SET late_due_at = v_now, late_count = CASE WHEN late_due_at > v_now THEN greatest(late_count - 1, -1) ELSE late_count END
+    WHERE generation_id = g.id AND ended_at IS NULL AND (g.completed_at IS NOT NULL OR state IN ('refused', 'abandoned'))
+        AND (provider_job_id IS NOT NULL OR state = 'unknown' OR state = 'abandoned' AND unknown_at IS NOT NULL);
+    GET DIAGNOSTICS v_late = ROW_COUNT;
+    IF s.id IS NOT NULL THEN
+        INSERT INTO callback (provider, credential, submission_id, event_key, type, terminal, body)
+        VALUES (s.provider, s.credential, s.id, 'operator:observe', 'operator.observe', true, '')
+        ON CONFLICT (submission_id, event_key) WHERE submission_id IS NOT NULL DO UPDATE SET seen_at = NULL, received_at = v_now;
+        RETURN operator_done(g.id, p, 'observe', CASE s.state WHEN 'accepted' THEN 'observing' ELSE 'searching' END, true,
+            jsonb_build_object('submission', s.id, 'jobId', s.provider_job_id, 'count', 1 + v_late));
+    END IF;
+    IF v_late = 0 THEN
+        RETURN operator_refused(g, CASE WHEN EXISTS (SELECT 1 FROM submission WHERE generation_id = g.id AND ended_at IS NOT NULL)
+            THEN 'job_ended' ELSE 'no_job' END, '{}');
+    END IF;
+    RETURN operator_done(g.id, p, 'observe', 'observing_late', false, jsonb_build_object('count', v_late));
+END $$;
+
+-- Outputs given up are stored after all, from fresh links, with a new time limit; whoever holds the lease of one keeps it.
+-- in: and hours
+CREATE OR REPLACE FUNCTION operator_retry_storing(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    g generation;
+    v_count integer;
+BEGIN
+    SELECT * INTO g FROM generation WHERE id = p ->> 'generationId' FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN jsonb_build_object('outcome', 'not_found');
+    END IF;
+    IF g.completed_at IS NOT NULL THEN
+        RETURN operator_refused(g, 'already_terminal', '{}');
+    END IF;
+    IF g.success_at IS NULL THEN
+        RETURN operator_refused(g, 'no_success', '{}');
+    END IF;
+    UPDATE output SET state = 'storing', gone_count = 0, problem = CASE state WHEN 'storing' THEN problem END,
+        lease_until = CASE state WHEN 'storing' THEN lease_until END
+    WHERE generation_id = g.id AND state IN ('storing', 'lost', 'invalid');
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    IF v_count = 0 THEN
+        RETURN operator_refused(g, 'nothing_to_store', '{}');
+    END IF;
+    UPDATE generation SET store_until = greatest(store_until, clock_timestamp() + (p ->> 'hours')::integer * interval '1 hour'), updated_at = clock_timestamp()
+    WHERE id = g.id RETURNING * INTO g;
+    RETURN operator_done(g.id, p, 'retry_storing', 'storing', true, jsonb_build_object('count', v_count, 'until', iso_time(g.store_until)));
+END $$;
+
+-- The submission that an operator means: the named one, else the last that has been sent.
+CREATE OR REPLACE FUNCTION operator_submission(p jsonb) RETURNS submission LANGUAGE sql STABLE AS $$
+    SELECT s FROM submission s WHERE s.generation_id = p ->> 'generationId' AND (p ->> 'submission' IS NULL OR s.id = p ->> 'submission')
+    ORDER BY s.first_sent_at IS NULL, s.ordinal DESC LIMIT 1;
+$$;
+
+-- Names the job of a submission whose answer was lost, also after the end and of one that was declared not accepted. Named only: its run,
+-- or the loop of late observations, asks the provider for that job and attaches what is there.
+-- in: and submission | null, jobId
+CREATE OR REPLACE FUNCTION operator_attach_job(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    g generation;
+    s submission;
+    v_now timestamptz(3);
+    v_job text := p ->> 'jobId';
+    v_owner text;
+    v_late boolean;
+BEGIN
+    -- As in record_submission and record_callback: whoever names this job comes after the other.
+    PERFORM pg_advisory_xact_lock(hashtext('provider_job'), hashtext(v_job));
+    SELECT * INTO g FROM generation WHERE id = p ->> 'generationId' FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN jsonb_build_object('outcome', 'not_found');
+    END IF;
+    s := operator_submission(p);
+    v_now := clock_timestamp();
+    IF s.id IS NULL THEN
+        RETURN operator_refused(g, 'no_submission', '{}');
+    END IF;
+    IF v_job !~ '^[\x21-\x7e]{1,255}$' OR v_job IN ('.', '..') THEN
+        RETURN operator_refused(g, 'job_malformed', '{}');
+    END IF;
+    IF s.provider_job_id = v_job THEN
+        RETURN jsonb_build_object('outcome', 'done', 'effect', 'attached', 'state', g.state, 'stage', g.stage, 'wake', false, 'run', run_facts(g),
+            'submission', s.id, 'jobId', v_job);
+    END IF;
+    IF s.provider_job_id IS NOT NULL THEN
+        RETURN operator_refused(g, 'has_job', jsonb_build_object('jobId', s.provider_job_id));
+    END IF;
+    IF s.state = 'sending' AND s.lease_until > v_now THEN
+        RETURN operator_refused(g, 'sending', jsonb_build_object('inMs', ms_until(s.lease_until)));
+    END IF;
+    IF s.state NOT IN ('sending', 'unknown') AND (s.state <> 'abandoned' OR s.unknown_at IS NULL) THEN
+        RETURN operator_refused(g, 'not_unknown', '{}');
+    END IF;
+    SELECT generation_id INTO v_owner FROM submission WHERE provider = s.provider AND credential = s.credential AND provider_job_id = v_job;
+    IF NOT FOUND THEN
+        SELECT o.generation_id INTO v_owner FROM orphan_job j JOIN submission o ON o.id = j.submission_id
+        WHERE j.provider = s.provider AND j.credential = s.credential AND j.provider_job_id = v_job;
+    END IF;
+    IF v_owner IS NOT NULL THEN
+        RETURN operator_refused(g, 'job_taken', jsonb_build_object('jobId', v_job, 'generationId', v_owner));
+    END IF;
+    -- An id that was named before, wrongly, must not be asked for instead of this one.
+    DELETE FROM callback WHERE submission_id = s.id AND type = 'operator.attached' AND provider_job_id <> v_job;
+    INSERT INTO callback (provider, credential, submission_id, provider_job_id, event_key, type, terminal, body)
+    VALUES (s.provider, s.credential, s.id, v_job, 'operator:' || v_job, 'operator.attached', true, '')
+    ON CONFLICT (submission_id, event_key) WHERE submission_id IS NOT NULL DO UPDATE SET seen_at = NULL, received_at = v_now;
+    v_late := g.completed_at IS NOT NULL OR s.state = 'abandoned';
+    IF v_late THEN
+        UPDATE submission SET late_due_at = v_now WHERE id = s.id;
+    END IF;
+    RETURN operator_done(g.id, p, 'attach_job', CASE WHEN v_late THEN 'attaching_late' ELSE 'attaching' END, true,
+        jsonb_build_object('submission', s.id, 'jobId', v_job));
+END $$;
+
+-- A person has seen at the provider that an unknown submission has no job: it is dead. The generation ends and is released; or, with
+-- resubmit, its run sends a new submission at the same place of the route list. The only place where a second paid job can come from, so
+-- nothing that may still bring the first one's answer is passed over. A job that turns up all the same is attached to the dead one.
+-- in: and submission | null, resubmit: boolean
+CREATE OR REPLACE FUNCTION operator_not_accepted(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    g generation;
+    s submission;
+    v_now timestamptz(3);
+    v_resubmit boolean := (p ->> 'resubmit')::boolean;
+    v_named text;
+BEGIN
+    SELECT * INTO g FROM generation WHERE id = p ->> 'generationId' FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN jsonb_build_object('outcome', 'not_found');
+    END IF;
+    IF g.completed_at IS NOT NULL THEN
+        RETURN operator_refused(g, 'already_terminal', '{}');
+    END IF;
+    s := operator_submission(p);
+    v_now := clock_timestamp();
+    IF s.id IS NULL THEN
+        RETURN operator_refused(g, 'no_submission', '{}');
+    END IF;
+    IF s.provider_job_id IS NOT NULL THEN
+        RETURN operator_refused(g, 'has_job', jsonb_build_object('jobId', s.provider_job_id));
+    END IF;
+    IF s.state = 'sending' AND s.lease_until > v_now THEN
+        RETURN operator_refused(g, 'sending', jsonb_build_object('inMs', ms_until(s.lease_until)));
+    END IF;
+    IF v_resubmit AND s.state = 'abandoned' AND s.unknown_at IS NOT NULL AND s.ordinal = (SELECT max(ordinal) FROM submission WHERE generation_id = g.id) THEN
+        -- Declared before; its run has not sent the new one yet.
+        RETURN jsonb_build_object('outcome', 'done', 'effect', 'resubmitting', 'state', g.state, 'stage', g.stage, 'wake', true, 'run', run_facts(g), 'submission', s.id);
+    END IF;
+    IF s.state NOT IN ('sending', 'unknown') THEN
+        RETURN operator_refused(g, 'not_unknown', '{}');
+    END IF;
+    -- Named and not asked for yet, or asked for in vain: whether the provider has that job is not known.
+    SELECT provider_job_id INTO v_named FROM callback WHERE submission_id = s.id AND provider_job_id IS NOT NULL
+        AND (seen_at IS NULL OR s.problem = 'named_job_unavailable') ORDER BY id DESC LIMIT 1;
+    IF v_named IS NOT NULL THEN
+        RETURN operator_refused(g, 'job_named', jsonb_build_object('jobId', v_named));
+    END IF;
+    IF v_resubmit AND g.cancel_requested_at IS NOT NULL THEN
+        RETURN operator_refused(g, 'cancel_requested', '{}');
+    END IF;
+    IF v_resubmit AND ms_until(g.deadline_at) < coalesce((g.plan ->> 'expectedDurationSeconds')::double precision, 0) * 1000 THEN
+        RETURN operator_refused(g, 'no_time', '{}');
+    END IF;
+    IF s.state = 'sending' THEN
+        UPDATE submission SET state = 'unknown', unknown_at = coalesce(unknown_at, v_now), lease_until = NULL WHERE id = s.id;
+    END IF;
+    IF v_resubmit THEN
+        PERFORM move_stage(g.id, 'queued');
+        UPDATE submission SET late_due_at = v_now + (coalesce(g.plan -> 'timings' -> 'lateObservationsMs' ->> 0, '3600000'))::double precision * interval '1 millisecond' WHERE id = s.id;
+    ELSIF g.cancel_requested_at IS NOT NULL THEN
+        -- What the tenant wished is what has become of it.
+        UPDATE generation SET cancel_outcome = 'confirmed' WHERE id = g.id;
+        PERFORM finish_generation(g.id, 'cancelled', NULL, 0, 'failed', p ->> 'reason', p ->> 'actor');
+    ELSE
+        PERFORM finish_generation(g.id, 'failed', 'provider_unavailable', 0, 'failed', p ->> 'reason', p ->> 'actor');
+    END IF;
+    -- After the end, which plans the searches for a job that turns up all the same. What was never bought costs nothing.
+    UPDATE submission SET state = 'abandoned', problem = 'declared_not_accepted', updated_at = v_now WHERE id = s.id;
+    UPDATE submission SET cost_amount = NULL, cost_unit = NULL, cost_final = NULL, cost_source = NULL, cost_at = NULL
+    WHERE id = s.id AND cost_source = 'catalogue';
+    RETURN operator_done(g.id, p, 'not_accepted', CASE WHEN v_resubmit THEN 'resubmitting' ELSE 'ended' END, true, jsonb_build_object('submission', s.id));
+END $$;
+
+-- Sends again all that was told of a generation, by each delivery's own function. Endpoints one after the other in the order of their
+-- ids, so that two such calls wait for each other; the generation's row is not locked, since nothing of it changes.
+CREATE OR REPLACE FUNCTION operator_redeliver(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    g generation;
+    d record;
+    v_all integer := 0;
+    v_count integer := 0;
+BEGIN
+    SELECT * INTO g FROM generation WHERE id = p ->> 'generationId';
+    IF NOT FOUND THEN
+        RETURN jsonb_build_object('outcome', 'not_found');
+    END IF;
+    -- One whose attempt is under way is left alone.
+    FOR d IN SELECT del.id FROM webhook_delivery del JOIN webhook_event e ON e.id = del.event_id
+        WHERE e.generation_id = g.id AND (del.leased_until IS NULL OR del.leased_until < clock_timestamp())
+        ORDER BY del.endpoint_id NULLS FIRST, del.created_at, del.id LIMIT 1000
+    LOOP
+        v_all := v_all + 1;
+        IF redeliver_webhooks(jsonb_build_object('tenantId', g.tenant_id, 'deliveryId', d.id)) ->> 'outcome' = 'redelivering' THEN
+            v_count := v_count + 1;
+        END IF;
+    END LOOP;
+    IF v_count = 0 THEN
+        RETURN operator_refused(g, CASE WHEN v_all = 0 THEN 'nothing_to_redeliver' ELSE 'endpoints_disabled' END, '{}');
+    END IF;
+    RETURN operator_done(g.id, p, 'redeliver', 'redelivering', false, jsonb_build_object('count', v_count, 'skipped', v_all - v_count));
+END $$;
+
+-- What came of asking the provider for a job that was named, for whoever looks at the submission. in: {submissionId, problem}
+CREATE OR REPLACE FUNCTION note_named_job(p jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE submission SET problem = p ->> 'problem' WHERE id = p ->> 'submissionId' AND provider_job_id IS NULL
+        AND state IN ('unknown', 'abandoned') AND problem IS DISTINCT FROM p ->> 'problem';
+    RETURN FOUND;
+END $$;
+-- What a person has stopped: no new submit goes to a paused provider, none for a paused model or tenant. What a provider has already goes on.
+
+-- Why generations of this tenant and model are neither taken nor sent now; null = they are. out: tenant_paused | model_paused | null
+CREATE OR REPLACE FUNCTION paused_as(p_tenant_id text, p_model text) RETURNS text LANGUAGE sql STABLE AS $$
+    SELECT kind || '_paused' FROM pause WHERE kind = 'tenant' AND target = p_tenant_id OR kind = 'model' AND target = p_model
+    ORDER BY kind DESC LIMIT 1;
+$$;
+
+-- The same for a run that would submit: it looks again after 5 minutes, unless it is resumed before.
+CREATE OR REPLACE FUNCTION paused_run(g generation) RETURNS jsonb LANGUAGE sql VOLATILE AS $$
+    SELECT jsonb_build_object('outcome', 'paused', 'reason', reason, 'inMs', 300000) FROM paused_as(g.tenant_id, g.model) AS reason
+    WHERE reason IS NOT NULL;
+$$;
+
+-- Claims take this lock shared before they look at pauses, pausing and resuming take it alone: when one has returned, every later
+-- claim sees it, and none that has not seen it is still under way.
+CREATE OR REPLACE FUNCTION lock_pauses() RETURNS void LANGUAGE sql VOLATILE AS $$
+    SELECT pg_advisory_xact_lock(hashtext('darkroom_pause'));
+$$;
+
+-- Stops new submits until it is resumed. The first one stands, with its reason and actor.
+-- in:  {kind: provider | model | tenant, target, reason, actor}
+-- out: {outcome: paused | already_paused, pause: {kind, target, reason, actor, createdAt}} | {outcome: unknown_tenant}
+CREATE OR REPLACE FUNCTION pause_target(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    v_pause pause;
+    v_kind text := p ->> 'kind';
+    v_target text := p ->> 'target';
+    v_outcome text := 'paused';
+BEGIN
+    IF v_kind = 'tenant' AND NOT EXISTS (SELECT 1 FROM tenant WHERE id = v_target) THEN
+        RETURN jsonb_build_object('outcome', 'unknown_tenant');
+    END IF;
+    PERFORM lock_pauses();
+    INSERT INTO pause (kind, target, reason, actor, created_at) VALUES (v_kind, v_target, p ->> 'reason', p ->> 'actor', clock_timestamp())
+    ON CONFLICT (kind, target) DO NOTHING RETURNING * INTO v_pause;
+    IF v_pause.kind IS NULL THEN
+        SELECT * INTO v_pause FROM pause WHERE kind = v_kind AND target = v_target;
+        v_outcome := 'already_paused';
+    ELSE
+        INSERT INTO operator_action (kind, tenant_id, actor, reason, detail)
+        VALUES ('pause', CASE WHEN v_kind = 'tenant' THEN v_target END, p ->> 'actor', p ->> 'reason',
+            jsonb_build_object('kind', v_kind, 'target', v_target));
+    END IF;
+    RETURN jsonb_build_object('outcome', v_outcome, 'pause', pause_json(v_pause));
+END $$;
+
+CREATE OR REPLACE FUNCTION pause_json(v pause) RETURNS jsonb LANGUAGE sql STABLE AS $$
+    SELECT jsonb_build_object('kind', v.kind, 'target', v.target, 'reason', v.reason, 'actor', v.actor, 'createdAt', iso_time(v.created_at));
+$$;
+
+-- Lets submits go on, and makes those that wait for it due: the sweep wakes them, 100 a second, so that they do not hold up what else
+-- is due. Of more than 10000 the rest goes on at its own next look, within 5 minutes.
+-- in:  {kind, target, reason, actor}
+-- out: {outcome: resumed, pause: {…, as it stood}, due: how many generations go on} | {outcome: not_paused}
+CREATE OR REPLACE FUNCTION resume_target(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    v_pause pause;
+    v_kind text := p ->> 'kind';
+    v_target text := p ->> 'target';
+    v_due integer;
+BEGIN
+    PERFORM lock_pauses();
+    DELETE FROM pause WHERE kind = v_kind AND target = v_target RETURNING * INTO v_pause;
+    IF v_pause.kind IS NULL THEN
+        RETURN jsonb_build_object('outcome', 'not_paused');
+    END IF;
+    -- A row that somebody holds is looked at right now, and its claim comes after this.
+    WITH waiting AS (
+        SELECT id FROM generation g WHERE completed_at IS NULL AND stage = 'queued' AND paused_as(tenant_id, model) IS NULL AND CASE v_kind
+            WHEN 'tenant' THEN tenant_id = v_target
+            WHEN 'model' THEN model = v_target
+            ELSE plan @> jsonb_build_object('routes', jsonb_build_array(jsonb_build_object('provider', v_target))) END
+        ORDER BY id LIMIT 10000 FOR UPDATE SKIP LOCKED
+    ), turns AS (
+        SELECT id, row_number() OVER (ORDER BY id) - 1 AS turn FROM waiting
+    )
+    UPDATE generation g SET due_at = least(g.due_at, clock_timestamp() + turns.turn * interval '10 milliseconds')
+    FROM turns WHERE g.id = turns.id;
+    GET DIAGNOSTICS v_due = ROW_COUNT;
+    INSERT INTO operator_action (kind, tenant_id, actor, reason, detail)
+    VALUES ('resume', CASE WHEN v_kind = 'tenant' THEN v_target END, p ->> 'actor', p ->> 'reason',
+        pause_json(v_pause) || jsonb_build_object('due', v_due));
+    RETURN jsonb_build_object('outcome', 'resumed', 'pause', pause_json(v_pause), 'due', v_due);
+END $$;
+-- What the passes of the sweep read and write. Each is bounded in rows, skips rows that somebody else has locked, and reads only
+-- what is open or recent.
+
+-- The turn to do a pass: given to one process within its interval. A pass whose process died is only late.
+-- in: {name, everyMs (0 = now in any case)}; out: {at: how far the last one came | null, place: text | null}, or null: not yet
+CREATE OR REPLACE FUNCTION claim_pass(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    m sweep_mark;
+BEGIN
+    INSERT INTO sweep_mark (name, updated_at) VALUES (p ->> 'name', to_timestamp(0)) ON CONFLICT DO NOTHING;
+    UPDATE sweep_mark SET updated_at = clock_timestamp()
+    WHERE name = p ->> 'name' AND updated_at <= ms_from_now(-(p ->> 'everyMs')::double precision) RETURNING * INTO m;
+    RETURN CASE WHEN m.name IS NULL THEN NULL ELSE jsonb_build_object('at', iso_time(m.at), 'place', m.place) END;
+END $$;
+
+-- How far a pass has come. A time only moves forward: two that overlap do not undo each other.
+-- in: {name, at: ISO time | null, place: text | null}; out: boolean
+CREATE OR REPLACE FUNCTION mark_pass(p jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE sweep_mark SET at = greatest(at, (p ->> 'at')::timestamptz), place = p ->> 'place' WHERE name = p ->> 'name';
+    RETURN FOUND;
+END $$;
+
+-- Callbacks that ask for a look and that no run has read, though no wake is outstanding: the wake is set now. A page of open rows.
+-- Those of earlier submissions are left: nobody reads them, and nothing hangs on them.
+-- in: {after: id | null, limit, olderThanMs}; out: {place: id of the page's last row, null = that was the last page, woken: [run facts]}
+CREATE OR REPLACE FUNCTION wake_unseen_callbacks(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    v_before timestamptz := ms_from_now(-(p ->> 'olderThanMs')::double precision);
+    v_ids text[];
+    v_woken jsonb;
+BEGIN
+    SELECT array_agg(id) INTO v_ids FROM (SELECT id FROM generation WHERE completed_at IS NULL AND id > coalesce(p ->> 'after', '')
+        ORDER BY id LIMIT (p ->> 'limit')::integer) AS page;
+    WITH unseen AS (
+        SELECT page.id FROM unnest(v_ids) AS page(id)
+        CROSS JOIN LATERAL (SELECT * FROM submission WHERE generation_id = page.id ORDER BY ordinal DESC LIMIT 1) AS s
+        WHERE EXISTS (SELECT 1 FROM callback c WHERE c.submission_id = s.id AND c.seen_at IS NULL
+            AND (c.terminal OR (s.provider_job_id IS NULL AND c.provider_job_id IS NOT NULL)) AND greatest(c.received_at, s.accepted_at) < v_before)
+    ), free AS (
+        SELECT g.id FROM generation g JOIN unseen USING (id) WHERE g.completed_at IS NULL AND g.wake_requested_at IS NULL FOR UPDATE OF g SKIP LOCKED
+    ), woken AS (
+        UPDATE generation g SET wake_requested_at = clock_timestamp() FROM free WHERE g.id = free.id RETURNING run_facts(g) AS run
+    )
+    SELECT coalesce(jsonb_agg(run), '[]') INTO v_woken FROM woken;
+    RETURN jsonb_build_object('woken', v_woken,
+        'place', CASE WHEN cardinality(v_ids) >= (p ->> 'limit')::integer THEN v_ids[cardinality(v_ids)] END);
+END $$;
+
+-- Open rows that the sweep will not look at soon, by id: whether their run is still there has to be asked of Temporal.
+-- in: {after: id | null, limit, farMs, unknown: only those whose submission is unknown}; out: {place: as above, runs: [run facts]}
+CREATE OR REPLACE FUNCTION page_of_runs(p jsonb) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_far timestamptz := clock_timestamp() + (p ->> 'farMs')::double precision * interval '1 millisecond';
+    v_limit integer := (p ->> 'limit')::integer;
+    v_after text := coalesce(p ->> 'after', '');
+    v_runs jsonb;
+BEGIN
+    IF (p ->> 'unknown')::boolean THEN
+        SELECT jsonb_agg(run ORDER BY id) INTO v_runs FROM (SELECT g.id, run_facts(g) AS run FROM generation g
+            WHERE g.stage = 'submission_unknown' AND g.id > v_after AND g.due_at > v_far ORDER BY g.id LIMIT v_limit) AS page;
+    ELSE
+        SELECT jsonb_agg(run ORDER BY id) INTO v_runs FROM (SELECT g.id, run_facts(g) AS run FROM generation g
+            WHERE g.completed_at IS NULL AND g.id > v_after AND g.due_at > v_far ORDER BY g.id LIMIT v_limit) AS page;
+    END IF;
+    RETURN jsonb_build_object('runs', coalesce(v_runs, '[]'),
+        'place', CASE WHEN jsonb_array_length(v_runs) >= v_limit THEN v_runs -> -1 ->> 'generationId' END);
+END $$;
+
+-- A job in a provider's list that carries what is ours, compared with our rows. `ours` = its callback URL has our signature, so a
+-- submission that is not here has been here; an external id alone may be anybody's.
+-- in:  {provider, credential, jobId, submissionId | null, idempotencyKey | null, ours: boolean}
+-- out: {outcome: attach, submissionId}: the job of a submission that has none, to be recorded by the caller
+--      | {outcome: known | sending | orphan | stray | foreign}; orphan and stray are told once
+CREATE OR REPLACE FUNCTION match_listed_job(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    s submission;
+    v_rows integer;
+BEGIN
+    SELECT * INTO s FROM submission WHERE provider = p ->> 'provider' AND CASE WHEN p ->> 'submissionId' IS NULL
+        THEN idempotency_key = p ->> 'idempotencyKey' ELSE id = p ->> 'submissionId' END;
+    IF NOT FOUND THEN
+        IF NOT (p ->> 'ours')::boolean THEN
+            RETURN jsonb_build_object('outcome', 'foreign');
+        END IF;
+        INSERT INTO stray_job (provider, credential, provider_job_id, submission_id, found_by)
+        VALUES (p ->> 'provider', p ->> 'credential', p ->> 'jobId', p ->> 'submissionId', 'list') ON CONFLICT DO NOTHING;
+        GET DIAGNOSTICS v_rows = ROW_COUNT;
+        RETURN jsonb_build_object('outcome', CASE v_rows WHEN 1 THEN 'stray' ELSE 'known' END);
+    END IF;
+    IF s.provider_job_id = p ->> 'jobId' THEN
+        RETURN jsonb_build_object('outcome', 'known');
+    END IF;
+    -- The attempt that sends records the answer itself; the row lock makes sure that this is not the moment.
+    PERFORM 1 FROM generation WHERE id = s.generation_id FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        RETURN jsonb_build_object('outcome', 'sending');
+    END IF;
+    SELECT * INTO s FROM submission WHERE id = s.id;
+    IF s.state = 'sending' AND s.lease_until > clock_timestamp() THEN
+        RETURN jsonb_build_object('outcome', 'sending');
+    END IF;
+    IF s.provider_job_id IS NULL THEN
+        DELETE FROM stray_job WHERE provider = p ->> 'provider' AND provider_job_id = p ->> 'jobId';
+        RETURN jsonb_build_object('outcome', 'attach', 'submissionId', s.id);
+    END IF;
+    IF EXISTS (SELECT 1 FROM submission o WHERE o.provider = s.provider AND o.provider_job_id = p ->> 'jobId') THEN
+        RETURN jsonb_build_object('outcome', 'known');
+    END IF;
+    INSERT INTO orphan_job (provider, credential, provider_job_id, submission_id)
+    VALUES (s.provider, s.credential, p ->> 'jobId', s.id) ON CONFLICT DO NOTHING;
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    RETURN jsonb_build_object('outcome', CASE v_rows WHEN 1 THEN 'orphan' ELSE 'known' END);
+END $$;
+
+-- How the open generations stand, for gauges. One read of the open rows; nothing of what has ended.
+-- in: {graceMs: as of claim_due_generations}
+-- out: {stages: [{stage, count, oldestSeconds}], backlog, overdue, stubborn, overdueHolds, strayJobs, violations: text | null,
+--       checkedSeconds: age of the last check of invariants | null}
+CREATE OR REPLACE FUNCTION sweep_states(p jsonb) RETURNS jsonb LANGUAGE sql STABLE AS $$
+    WITH open AS MATERIALIZED (
+        SELECT stage, created_at, due_at, sweep_count, wake_requested_at, greatest(deadline_at, store_until) AS latest_at FROM generation WHERE completed_at IS NULL
+    ), before AS (SELECT now() - (p ->> 'graceMs')::double precision * interval '1 millisecond' AS at)
+    SELECT jsonb_build_object(
+        'stages', (SELECT coalesce(jsonb_agg(x), '[]') FROM (SELECT jsonb_build_object('stage', stage, 'count', count(*),
+            'oldestSeconds', greatest(0, extract(epoch FROM now() - min(created_at)))) AS x FROM open GROUP BY stage) AS by_stage),
+        'backlog', (SELECT count(*) FROM open, before WHERE due_at < before.at OR wake_requested_at < before.at),
+        'overdue', (SELECT count(*) FROM open WHERE due_at < now() - interval '1 minute'),
+        'stubborn', (SELECT count(*) FROM open WHERE sweep_count >= 3),
+        'overdueHolds', (SELECT count(*) FROM open WHERE stage <> 'needs_operator' AND latest_at + interval '5 minutes' < now()),
+        'strayJobs', (SELECT count(*) FROM stray_job),
+        'violations', (SELECT place FROM sweep_mark WHERE name = 'invariants'),
+        'checkedSeconds', (SELECT extract(epoch FROM now() - at) FROM sweep_mark WHERE name = 'invariants'));
+$$;
+-- After a restore from a dump: a generation that has not ended and has no accepted job may have been submitted since. It gets an
+-- unknown submission, so that it is searched for or asked again under the same key, never sent as a new one. Once per restore point.
+-- in:  {generationId, restoredAt, actor, reason, submission: {ordinal, routeIndex, submissionId, provider, credential, idempotencyKey,
+--       request, callbackBase, callbackKeyId, estimatedCost} | null}: as its run would have made it; null = the one that is open
+-- out: {outcome: unknown, submissionId, was: none | prepared | sending | moved}: it is now
+--      | {outcome: stands, submissionId, state: unknown | accepted}: nothing had to be done
+--      | {outcome: recovered_before | terminal | not_found | nothing_open}
+CREATE OR REPLACE FUNCTION recover_generation(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    g generation;
+    s submission;
+    n jsonb := nullif(p -> 'submission', 'null');
+    v_now timestamptz(3);
+    v_restored timestamptz(3) := (p ->> 'restoredAt')::timestamptz;
+    v_was text := 'none';
+BEGIN
+    SELECT * INTO g FROM generation WHERE id = p ->> 'generationId' FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN jsonb_build_object('outcome', 'not_found');
+    END IF;
+    IF g.completed_at IS NOT NULL THEN
+        RETURN jsonb_build_object('outcome', 'terminal');
+    END IF;
+    v_now := clock_timestamp();
+    SELECT * INTO s FROM submission WHERE generation_id = g.id AND state IN ('prepared', 'sending', 'unknown', 'accepted') FOR UPDATE;
+    IF s.state = 'accepted' OR s.state = 'unknown' AND (n IS NULL OR n ->> 'submissionId' = s.id) THEN
+        RETURN jsonb_build_object('outcome', 'stands', 'submissionId', s.id, 'state', s.state);
+    END IF;
+    IF EXISTS (SELECT 1 FROM operator_action WHERE generation_id = g.id AND kind = 'recover' AND detail ->> 'restoredAt' = iso_time(v_restored)) THEN
+        RETURN jsonb_build_object('outcome', 'recovered_before');
+    END IF;
+    IF s.id IS NOT NULL AND (n IS NULL OR n ->> 'submissionId' = s.id) THEN
+        v_was := s.state;
+        -- The send that is forgotten counts as one, so that no later answer takes its time away.
+        UPDATE submission SET state = 'unknown', fence = fence + 1, unknown_at = v_now, lease_until = NULL, problem = 'restored',
+            first_sent_at = coalesce(first_sent_at, v_restored), updated_at = v_now
+        WHERE id = s.id RETURNING * INTO s;
+    ELSIF n IS NULL THEN
+        RETURN jsonb_build_object('outcome', 'nothing_open');
+    ELSE
+        IF s.id IS NOT NULL THEN
+            v_was := 'moved';
+            -- History tells that a later place of the route list was tried, which abandons this one.
+            UPDATE submission SET state = 'abandoned', lease_until = NULL, problem = 'restored', updated_at = v_now WHERE id = s.id;
+        END IF;
+        INSERT INTO submission (id, generation_id, ordinal, route_index, provider, credential, idempotency_key, request, callback_base,
+            callback_key_id, state, fence, first_sent_at, unknown_at, problem, created_at, updated_at)
+        VALUES (n ->> 'submissionId', g.id, (n ->> 'ordinal')::integer, (n ->> 'routeIndex')::integer, n ->> 'provider', n ->> 'credential',
+            n ->> 'idempotencyKey', n -> 'request', n ->> 'callbackBase', n ->> 'callbackKeyId', 'unknown', 1, v_restored, v_now, 'restored', v_now, v_now)
+        RETURNING * INTO s;
+    END IF;
+    PERFORM book_cost(s.id, n -> 'estimatedCost', 'catalogue');
+    IF g.stage <> 'needs_operator' THEN
+        PERFORM move_stage(g.id, 'submission_unknown');
+    END IF;
+    -- Due at once: the first sweep of the workers begins with it.
+    UPDATE generation SET provider = s.provider, due_at = v_now, sweep_count = 0 WHERE id = g.id;
+    INSERT INTO operator_action (kind, tenant_id, generation_id, actor, reason, detail)
+    VALUES ('recover', g.tenant_id, g.id, p ->> 'actor', p ->> 'reason',
+        jsonb_build_object('restoredAt', iso_time(v_restored), 'submissionId', s.id, 'was', v_was));
+    RETURN jsonb_build_object('outcome', 'unknown', 'submissionId', s.id, 'was', v_was);
+END $$;
+
+-- A job that no row names any more, so that its cost is on record. in: {provider, credential, jobId, submissionId | null, foundBy}
+-- out: true when it was not on record.
+CREATE OR REPLACE FUNCTION record_stray_job(p jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO stray_job (provider, credential, provider_job_id, submission_id, found_by)
+    SELECT p ->> 'provider', p ->> 'credential', p ->> 'jobId', p ->> 'submissionId', p ->> 'foundBy'
+    WHERE NOT EXISTS (SELECT 1 FROM submission s WHERE s.provider = p ->> 'provider' AND s.provider_job_id = p ->> 'jobId')
+        AND NOT EXISTS (SELECT 1 FROM orphan_job o WHERE o.provider = p ->> 'provider' AND o.provider_job_id = p ->> 'jobId')
+    ON CONFLICT DO NOTHING;
     RETURN FOUND;
 END $$;
 -- Credits bought or given: once per business key.
