@@ -43,9 +43,22 @@ function sha256(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
+/** The id of the key that an operator makes under this idempotency key: the same at each repeat; its secret is random. */
+export function apiKeyIdFor(idempotencyKey: string): string {
+  let value = BigInt(`0x${createHash('sha256').update(`key\n${idempotencyKey}`).digest('hex')}`);
+  let id = '';
+  for (let i = 0; i < ID_LENGTH; i++) {
+    id += BASE62[Number(value % 62n)];
+    value /= 62n;
+  }
+  return id;
+}
+
+/** The shape of the id of a key. */
+export const API_KEY_ID = /^[0-9A-Za-z]{16}$/;
+
 /** A new key: `text` is shown once and never stored, `id` and `sha256` are. */
-export function makeApiKey(): ParsedApiKey & { readonly text: string } {
-  const id = randomBase62(ID_LENGTH);
+export function makeApiKey(id: string = randomBase62(ID_LENGTH)): ParsedApiKey & { readonly text: string } {
   const body = `dk_${id}_${randomBase62(SECRET_LENGTH)}`;
   const text = `${body}${checksum(body)}`;
   return { id, sha256: sha256(text), text };

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 
 const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz';
 
@@ -25,6 +25,21 @@ function uuidV7(nowMs: number): Uint8Array {
 export function newId(prefix: 'gen' | 'ten' | 'acc' | 'inp' | 'whe', nowMs: number = Date.now()): string {
   return `${prefix}_${base32(uuidV7(nowMs))}`;
 }
+
+/** The first id that can have been made at this time or later, by the clock of whoever makes them. */
+export function firstGenerationId(fromMs: number): string {
+  const bytes = Buffer.alloc(16);
+  bytes.writeUIntBE(Math.max(fromMs, 0), 0, 6);
+  return `gen_${base32(bytes)}`;
+}
+
+/** The id of the tenant that an operator makes under this idempotency key: the same at each repeat. */
+export function tenantIdFor(idempotencyKey: string): string {
+  return `ten_${base32(createHash('sha256').update(`tenant\n${idempotencyKey}`).digest().subarray(0, 16))}`;
+}
+
+/** The shape of the id of a tenant. */
+export const TENANT_ID = /^ten_[0-9a-hjkmnp-tv-z]{26}$/;
 
 /** The shape of a generation id; anything else is answered like an unknown id. */
 export const GENERATION_ID = /^gen_[0-9a-hjkmnp-tv-z]{26}$/;

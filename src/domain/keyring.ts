@@ -13,7 +13,12 @@ export interface Keyring {
 }
 
 /** One purpose, one derived key, so that a leak of one use says nothing about another. */
-export type KeyPurpose = 'callback-token' | 'output-link' | 'watch-token' | 'secret-at-rest';
+export type KeyPurpose =
+  | 'callback-token'
+  | 'output-link'
+  | 'watch-token'
+  | 'secret-at-rest'
+  | 'temporal-payload';
 
 const ENTRY = /^([A-Za-z0-9_-]{1,32}):([A-Za-z0-9+/]+={0,2})$/;
 const MIN_KEY_BYTES = 32;

@@ -1,5 +1,6 @@
 import type { GenerationErrorCode } from './errors.ts';
 import type { Stage, State, TerminalState } from './generation.ts';
+import type { IdempotencyCapability } from './provider.ts';
 
 /** What operators see of a run: ids, enums and numbers only, since it stands in Temporal's history. */
 export interface RunView {
@@ -11,6 +12,17 @@ export interface RunView {
   readonly deadlineInMs: number;
   /** A fixed code of the last trouble, or null. */
   readonly problem: string | null;
+  /** The one that has the job, or may have it. Absent, like all below, in what versions before 0.4 wrote. */
+  readonly submissionId?: string | null;
+  /** What the provider offers against a lost answer; only where that matters. */
+  readonly idempotency?: IdempotencyCapability;
+  /** The provider has a list in which our job is recognised; only where that matters. */
+  readonly listed?: boolean;
+  /** The provider calls us when the job has ended. */
+  readonly callbacks?: boolean;
+  readonly cancelRequested?: boolean;
+  /** The provider has finished: what it rendered is being stored. */
+  readonly succeeded?: boolean;
 }
 
 /** How the run wants to end the generation. */

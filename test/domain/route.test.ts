@@ -23,6 +23,14 @@ describe('nextRoute', () => {
     },
   );
 
+  it('stays where one that was unknown is dead: an operator wants it submitted again', () => {
+    const dead = (everUnknown: boolean) =>
+      nextRoute({ state: 'abandoned', routeIndex: 1, refusalCode: null, everUnknown }, 3);
+    expect([dead(true), dead(false)]).toEqual([1, 2]);
+    const last = { state: 'abandoned', routeIndex: 0, refusalCode: null, everUnknown: true } as const;
+    expect(nextRoute(last, 1)).toBe(0);
+  });
+
   it('never carries rejected content on to another provider', () => {
     expect(nextRoute({ state: 'refused', routeIndex: 0, refusalCode: 'content_rejected' }, 3)).toBeNull();
   });
