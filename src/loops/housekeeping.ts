@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { countFileRemovals, pruneHistory } from '../db/index.ts';
 import type { Db } from '../db/index.ts';
 import { countPrunedRows, countRemovedFiles, showWaitingRemovals } from '../metrics/housekeeping-metrics.ts';
+import { HISTORY_LIMITS } from '../services/history-limits.ts';
 import { removeFiles } from '../services/remove-files.ts';
 import { removeOrphans, type TidiedStorage } from '../services/remove-orphans.ts';
 
@@ -42,9 +43,9 @@ export const HOUSEKEEPING_DEFAULTS: HousekeepingOptions = {
   fileLimit: 100,
   fileLeaseMs: 300_000,
   pruneEveryMs: 600_000,
-  keepMs: 30 * 24 * HOUR_MS,
-  unmatchedKeepMs: 7 * 24 * HOUR_MS,
-  pruneLimit: 1_000,
+  keepMs: HISTORY_LIMITS.keepMs,
+  unmatchedKeepMs: HISTORY_LIMITS.unmatchedKeepMs,
+  pruneLimit: HISTORY_LIMITS.limit,
   orphansEveryMs: 6 * HOUR_MS,
   orphanLimit: 1_000,
 };

@@ -1,61 +1,38 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { claimDueGenerations, parkGeneration, releaseDueGeneration } from '../db/index.ts';
-import type { Db, RunFacts } from '../db/index.ts';
+import { INVARIANTS_DEFAULTS } from '../services/check-recent-invariants.ts';
+import { JOBS_DEFAULTS } from '../services/reconcile-jobs.ts';
+import { RUNS_DEFAULTS } from '../services/reconcile-runs.ts';
+import type { SweepContext } from '../services/sweep-context.ts';
+import { INBOX_DEFAULTS } from '../services/sweep-inbox.ts';
+import { counted, runPass } from '../services/sweep-passes.ts';
 
-export interface SweepDeps {
-  readonly db: Db;
-  readonly ensure: (facts: RunFacts, reason: 'sweep') => Promise<void>;
-  /** Told of a pass that failed (database away) or of a run that could not be ensured. */
-  readonly onProblem: (
-    problem: 'pass_failed' | 'ensure_failed' | 'unreadable_row',
-    error: unknown,
-    generationId: string | null,
-  ) => void;
-}
+/** How often each pass is made, in milliseconds, by all processes together; what is due is looked for in each of them. */
+export const SWEEP_INTERVALS = {
+  due: 2_000,
+  inbox: INBOX_DEFAULTS.everyMs,
+  runs: RUNS_DEFAULTS.everyMs,
+  jobs: JOBS_DEFAULTS.everyMs,
+  invariants: INVARIANTS_DEFAULTS.everyMs,
+} as const satisfies Partial<Record<Parameters<typeof runPass>[1], number>>;
+/** Processes look for a turn a little early, so that the one process of a small installation never misses its own. */
+const EARLY = 0.9;
 
-export interface SweepOptions {
-  /** Between passes, in milliseconds. */
-  readonly everyMs: number;
-  /** How long a row may be overdue before it is woken. */
-  readonly graceMs: number;
-  /** Rows per pass. */
-  readonly limit: number;
-}
-
-export const SWEEP_DEFAULTS: SweepOptions = { everyMs: 2_000, graceMs: 5_000, limit: 200 };
-const CONCURRENCY = 8;
-const PARKED_MS = 3_600_000;
-
-/** One pass: everything due is woken once; one that fails never stops the others. @returns how many were due. */
-export async function sweepOnce(deps: SweepDeps, options: SweepOptions = SWEEP_DEFAULTS): Promise<number> {
-  const due = await claimDueGenerations(deps.db, { limit: options.limit, graceMs: options.graceMs });
-  for (const generationId of due.unreadable) {
-    deps.onProblem('unreadable_row', null, generationId);
-    await parkGeneration(deps.db, { generationId, reason: 'unreadable_plan', dueInMs: PARKED_MS });
-  }
-  const queue = [...due.runs];
+/**
+ * Sweeps until the signal is aborted, in every API and worker process: they share rows by lock and passes by turn. Each
+ * pass has its own loop and its own failures. Looks after the end and retention have loops of their own in workers.
+ */
+export async function runSweep(
+  ctx: Omit<SweepContext, 'signal'>,
+  signal: AbortSignal,
+  intervals: Readonly<Record<keyof typeof SWEEP_INTERVALS, number>> = SWEEP_INTERVALS,
+): Promise<void> {
+  const own: SweepContext = { ...ctx, signal, onProblem: counted(ctx.onProblem) };
   await Promise.all(
-    Array.from({ length: CONCURRENCY }, async () => {
-      for (let facts = queue.shift(); facts !== undefined; facts = queue.shift()) {
-        const { generationId } = facts;
-        await deps.ensure(facts, 'sweep').catch(async (error: unknown) => {
-          deps.onProblem('ensure_failed', error, generationId);
-          await releaseDueGeneration(deps.db, generationId);
-        });
+    (Object.keys(intervals) as (keyof typeof intervals)[]).map(async (pass) => {
+      while (!signal.aborted) {
+        await runPass(own, pass, intervals[pass] * EARLY);
+        await sleep(intervals[pass], undefined, { signal }).catch(() => undefined);
       }
     }),
   );
-  return due.runs.length + due.unreadable.length;
-}
-
-/** Sweeps until the signal is aborted; runs in every API and worker process, which share the rows by lock. */
-export async function runSweep(
-  deps: SweepDeps,
-  signal: AbortSignal,
-  options: SweepOptions = SWEEP_DEFAULTS,
-): Promise<void> {
-  while (!signal.aborted) {
-    await sweepOnce(deps, options).catch((error: unknown) => deps.onProblem('pass_failed', error, null));
-    await sleep(options.everyMs, undefined, { signal }).catch(() => undefined);
-  }
 }

@@ -207,7 +207,8 @@ describe('a stop', () => {
     };
     await endpointAt(test.db, tenant, receiver.url);
     await cancelled(test.db, tenant);
-    const { reports, stop, ended } = run([receiver.port]);
+    // Longer than a busy machine can hold up what this test does while the attempt is under way.
+    const { reports, stop, ended } = run([receiver.port], {}, { timeoutMs: 60_000, leaseMs: 90_000 });
     await receiver.until('/', 1);
     stop.abort();
     await cancelled(test.db, tenant);

@@ -6,7 +6,9 @@ import type { AttemptReport } from '../../src/services/deliver-webhook.ts';
 const DELIVERED: AttemptReport = {
   deliveryId: 7,
   endpointId: 'whe_1',
+  generationId: null,
   attempt: 2,
+  durationMs: 12,
   outcome: 'delivered',
   status: 204,
   problem: null,
@@ -19,7 +21,7 @@ const FAILED: AttemptReport = { ...DELIVERED, outcome: 'failed', problem: 'http_
 function logged(report: AttemptReport) {
   const lines: Record<string, unknown>[] = [];
   const write = (line: string) => lines.push(JSON.parse(line) as Record<string, unknown>);
-  logAttempt(createLogger('info', 'worker', { write }), report);
+  logAttempt(createLogger('info', 'worker', { destination: { write } }), report);
   return lines;
 }
 const [WARN, ERROR] = [40, 50];
