@@ -5,6 +5,7 @@ import {
   readCredits,
   type LimitReached,
 } from '../db/index.ts';
+import { findPauseOf } from '../db/pauses.ts';
 import { viewGeneration } from '../domain/generation-view.ts';
 import { newId } from '../domain/ids.ts';
 import { namedFiles } from '../domain/input-fields.ts';
@@ -26,7 +27,7 @@ export interface CreateGenerationInput {
 
 export type CreateGenerationOutcome =
   | { readonly outcome: 'created' | 'replayed'; readonly generationId: string; readonly responseBody: string }
-  | { readonly outcome: 'key_reuse' | 'in_progress' }
+  | { readonly outcome: 'key_reuse' | 'in_progress' | 'tenant_paused' | 'model_paused' }
   | { readonly outcome: 'unknown_account'; readonly account: string }
   | { readonly outcome: 'webhook_secret_missing' }
   | InputRefusal
@@ -61,6 +62,8 @@ export async function createGeneration(
   }
   const { model, request, input: asked, price, routes } = checked;
   if (files.length > 0) {
+    const paused = await findPauseOf(ctx.db, { tenantId: input.tenantId, model: model.id });
+    if (paused !== null) return { outcome: paused };
     // Nothing is fetched for who could not pay: the hold decides, this only spares the disk.
     const credits = await readCredits(ctx.db, input.tenantId, request.account);
     if (credits === null) return { outcome: 'unknown_account', account: request.account };

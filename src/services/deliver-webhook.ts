@@ -31,7 +31,10 @@ export interface AttemptReport {
   readonly deliveryId: number;
   /** null = the callback_url of a generation. */
   readonly endpointId: string | null;
+  /** null = it is about none (a test). */
+  readonly generationId: string | null;
   readonly attempt: number;
+  readonly durationMs: number;
   readonly outcome: DeliveryAttempt['outcome'];
   readonly status: number | null;
   readonly problem: WebhookProblem | null;
@@ -75,7 +78,20 @@ export async function deliverWebhook(
   );
   const { outcome, status, problem } = judged;
   const secretsLost = opened.length - secrets.length;
-  return { deliveryId, endpointId, attempt, outcome, status, problem, state, disabled, secretsLost };
+  const { generationId } = delivery;
+  return {
+    deliveryId,
+    endpointId,
+    generationId,
+    attempt,
+    durationMs,
+    outcome,
+    status,
+    problem,
+    state,
+    disabled,
+    secretsLost,
+  };
 }
 
 async function attemptOnce(

@@ -1,4 +1,5 @@
 import { listProviderBudgets, type Db, type ProviderBudget } from '../db/index.ts';
+import { listPauses, type Pause } from '../db/pauses.ts';
 import { readProviderStates, readSpentToday } from '../db/provider-states.ts';
 import type { Provider, ProviderCapabilities } from '../domain/provider.ts';
 import type { OutboundHttp } from '../net/types.ts';
@@ -35,6 +36,8 @@ export interface ProviderToday {
   /** What is booked for submits of the UTC day, by unit; decimal texts. */
   readonly spentToday: readonly { readonly amount: string; readonly unit: string }[];
   readonly budget: ProviderBudget | null;
+  /** A person has stopped new submits there. */
+  readonly paused: Pause | null;
 }
 
 export interface ListedProvider extends DescribedProvider, ProviderSetup {
@@ -94,10 +97,11 @@ function setupOf(config: ProviderConfig | undefined): ProviderSetup {
 }
 
 async function readToday(db: Db, names: readonly string[]): Promise<(name: string) => ProviderToday> {
-  const [states, spent, budgets] = await Promise.all([
+  const [states, spent, budgets, pauses] = await Promise.all([
     readProviderStates(db),
     readSpentToday(db, names),
     listProviderBudgets(db),
+    listPauses(db),
   ]);
   return (name) => {
     const state = states.find(({ provider }) => provider === name);
@@ -110,6 +114,7 @@ async function readToday(db: Db, names: readonly string[]): Promise<(name: strin
         .filter(({ provider }) => provider === name)
         .map(({ amount, unit }) => ({ amount, unit })),
       budget: budgets.find(({ provider }) => provider === name) ?? null,
+      paused: pauses.find(({ kind, target }) => kind === 'provider' && target === name) ?? null,
     };
   };
 }

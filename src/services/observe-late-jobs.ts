@@ -8,8 +8,15 @@ import {
   type Db,
   type LateObservation,
 } from '../db/index.ts';
+import { noteNamedJob } from '../db/submissions.ts';
 import type { CallbackUrls } from '../domain/callback-urls.ts';
-import type { CallOptions, Observation, Provider, ProviderCredential } from '../domain/provider.ts';
+import type {
+  CallOptions,
+  Observation,
+  Provider,
+  ProviderCredential,
+  ProviderHandle,
+} from '../domain/provider.ts';
 import { findOurJob } from '../providers/find-job.ts';
 
 /** What a look after the end needs: the providers with the credentials that submitted. */
@@ -25,6 +32,8 @@ export interface LateContext {
 }
 
 const LEASE_MS = 60_000;
+/** Of the jobs that were named for one submission, the latest. */
+const MOST_NAMED = 2;
 const NOT_ASKED: Observation = {
   kind: 'unavailable',
   reason: 'unknown_credential',
@@ -79,19 +88,24 @@ function recordLook(db: Db, submissionId: string, observation: Observation) {
   });
 }
 
-/** What is found is attached to its ended generation, and looked at in the next pass. */
+/** What is found is attached to its ended generation, asked once to stop, and looked at in the next pass. */
 async function searchJob(
   ctx: LateContext,
-  { submissionId, idempotencyKey }: LateObservation,
+  job: LateObservation,
   provider: Provider,
   options: CallOptions,
 ): Promise<void> {
-  const found = await findOurJob(provider, { submissionId, idempotencyKey }, ctx.callbacks, options);
+  const { submissionId, idempotencyKey } = job;
+  const named = await findNamed(ctx.db, job, provider, options);
+  const found =
+    typeof named === 'string'
+      ? await findOurJob(provider, { submissionId, idempotencyKey }, ctx.callbacks, options)
+      : named.handle;
   if (typeof found === 'string') {
-    await postponeLateSearch(ctx.db, submissionId);
+    await postponeLateSearch(ctx.db, submissionId, named === 'unavailable');
     return;
   }
-  await recordSubmission(ctx.db, {
+  const { outcome } = await recordSubmission(ctx.db, {
     submissionId,
     kind: 'accepted',
     jobId: found.jobId,
@@ -99,4 +113,41 @@ async function searchJob(
     providerStatus: null,
     dueInMs: 0,
   });
+  // It belongs to another submission, and does so at the next search as well.
+  if (outcome === 'job_taken') await postponeLateSearch(ctx.db, submissionId);
+  if (outcome !== 'attached_late') return;
+  if (typeof named !== 'string' && named.observation.kind !== 'running') {
+    await recordLook(ctx.db, submissionId, named.observation);
+    if (named.observation.kind === 'succeeded') ctx.onLateSuccess(submissionId);
+  }
+  const answer = await provider.cancel(found, options);
+  if (answer.kind !== 'answered') return;
+  await recordObservation(ctx.db, {
+    ...OBSERVED_AFTER_THE_END,
+    ...observationFields(answer.observation),
+    submissionId,
+    by: 'submit',
+    cancelSent: true,
+  });
+}
+
+/** The job that a callback or an operator named, when the provider knows it. */
+async function findNamed(
+  db: Db,
+  { submissionId, named, request }: LateObservation,
+  provider: Provider,
+  options: CallOptions,
+): Promise<{ handle: ProviderHandle; observation: Observation } | 'none' | 'unavailable'> {
+  let unavailable = false;
+  if (request === null) return 'none';
+  for (const jobId of [...new Set(named)].slice(0, MOST_NAMED)) {
+    const handle = provider.handleFromJobId(jobId, request);
+    const observation = await provider.observe(handle, options);
+    const { kind } = observation;
+    if (kind !== 'not_found' && kind !== 'unavailable') return { handle, observation };
+    unavailable ||= kind === 'unavailable';
+    const problem = kind === 'not_found' ? 'named_job_not_found' : 'named_job_unavailable';
+    await noteNamedJob(db, { submissionId, problem });
+  }
+  return unavailable ? 'unavailable' : 'none';
 }

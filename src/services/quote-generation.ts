@@ -1,3 +1,4 @@
+import { findPauseOf } from '../db/pauses.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { ServiceContext } from './context.ts';
 import { priceRequest, type RequestRefusal } from './price-request.ts';
@@ -11,6 +12,8 @@ export interface Quote {
   readonly outputs: number;
   /** null = there is no such account (yet). */
   readonly available: number | null;
+  /** Nothing new of this model or tenant is taken now. */
+  readonly paused: boolean;
 }
 
 export type QuoteGenerationOutcome = { readonly outcome: 'quoted'; readonly quote: Quote } | RequestRefusal;
@@ -24,9 +27,19 @@ export async function quoteGeneration(
   if (priced.outcome !== 'ok') return priced;
   const { model, request, price } = priced;
   const { account } = request;
-  const balance = await readCredits(ctx, { tenantId: input.tenantId, account });
+  const { tenantId } = input;
+  const [balance, paused] = await Promise.all([
+    readCredits(ctx, { tenantId, account }),
+    findPauseOf(ctx.db, { tenantId, model: model.id }),
+  ]);
   return {
     outcome: 'quoted',
-    quote: { model: model.id, account, ...price, available: balance?.available ?? null },
+    quote: {
+      model: model.id,
+      account,
+      ...price,
+      available: balance?.available ?? null,
+      paused: paused !== null,
+    },
   };
 }

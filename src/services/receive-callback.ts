@@ -17,7 +17,12 @@ export interface ReceiveCallbackInput {
 }
 
 export type ReceiveCallbackOutcome =
-  | { readonly outcome: 'taken'; readonly record: RecordedCallback['outcome'] }
+  | {
+      readonly outcome: 'taken';
+      readonly record: RecordedCallback['outcome'];
+      /** Whose job it is about, as far as that is known. */
+      readonly generationId: string | null;
+    }
   /** Verified, but about no job: nothing to keep. */
   | { readonly outcome: 'ignored' }
   | { readonly outcome: 'unverified'; readonly proof: 'token' | 'signature' }
@@ -105,7 +110,7 @@ async function record(
     rawBody,
   );
   if (recorded.wake && recorded.run !== null) ctx.starter.enqueue(recorded.run, 'callback');
-  return { outcome: 'taken', record: recorded.outcome };
+  return { outcome: 'taken', record: recorded.outcome, generationId: recorded.run?.generationId ?? null };
 }
 
 /** What PostgreSQL can keep: no NUL, no lone surrogate, no endless text; a progress from 0 to 1. */
