@@ -1,5 +1,11 @@
-import { isDatabaseUnavailable, recordSubmission } from '../db/index.ts';
-import type { LoadedGeneration } from '../db/index.ts';
+import {
+  isDatabaseUnavailable,
+  OBSERVED_AFTER_THE_END,
+  observationFields,
+  recordObservation,
+  recordSubmission,
+} from '../db/index.ts';
+import type { LoadedGeneration, RecordedSubmission } from '../db/index.ts';
 import { safeError } from '../domain/safe-error.ts';
 import { cancelLateJob } from './cancel-late-job.ts';
 import type { ActivityDeps } from './deps.ts';
@@ -20,7 +26,11 @@ function jobAt(deps: ActivityDeps, { generation, submission }: LoadedGeneration,
 }
 
 /** Attaches a job that is known by its id to the loaded submission; after the end the provider is asked to cancel it. */
-export async function attachJob(deps: ActivityDeps, loaded: LoadedGeneration, jobId: string): Promise<void> {
+export async function attachJob(
+  deps: ActivityDeps,
+  loaded: LoadedGeneration,
+  jobId: string,
+): Promise<RecordedSubmission['outcome']> {
   const job = jobAt(deps, loaded, jobId);
   const { submissionId, handle } = job;
   const record = await recordSubmission(deps.db, {
@@ -32,6 +42,7 @@ export async function attachJob(deps: ActivityDeps, loaded: LoadedGeneration, jo
     dueInMs: WINDOW_MS,
   });
   if (record.outcome === 'attached_late') await cancelLateJob(deps, job);
+  return record.outcome;
 }
 
 /**
@@ -57,9 +68,21 @@ async function attachNamedJob(deps: ActivityDeps, loaded: LoadedGeneration): Pro
   const named = [...new Set(hints.flatMap(({ jobId }) => (jobId === null ? [] : [jobId])))];
   for (const jobId of named.slice(0, MOST_NAMED)) {
     const { provider, handle, credential, timeoutMs } = jobAt(deps, loaded, jobId);
-    const { kind } = await provider.observe(handle, { credential, timeoutMs });
-    if (kind === 'not_found') continue;
-    await attachJob(deps, loaded, jobId);
+    const observation = await provider.observe(handle, { credential, timeoutMs });
+    const { kind } = observation;
+    // The loop of late observations asks again.
+    if (kind === 'not_found' || kind === 'unavailable') continue;
+    const outcome = await attachJob(deps, loaded, jobId);
+    // What is seen of a job says nothing of a submission that has not got it.
+    if (kind === 'running' || (outcome !== 'attached' && outcome !== 'attached_late')) return;
+    // It has ended: nobody has to look at it again.
+    await recordObservation(deps.db, {
+      ...OBSERVED_AFTER_THE_END,
+      ...observationFields(observation),
+      submissionId: submission.id,
+      by: 'poll',
+      cancelSent: false,
+    });
     return;
   }
 }

@@ -6,6 +6,7 @@ import type { CancellationOutcome } from '../domain/generation.ts';
 import type { Observation, ProviderCapabilities } from '../domain/provider.ts';
 import type { Step } from '../domain/step.ts';
 import { countObservation } from '../metrics/job-metrics.ts';
+import { noteStep } from '../tracing/index.ts';
 import type { ActivityDeps } from './deps.ts';
 import { pollAgain } from './failures.ts';
 import { callsOf } from './job.ts';
@@ -39,6 +40,7 @@ export async function collect(
   const { submission, generation } = loaded;
   if (submission?.state !== 'accepted' || submission.handle === null)
     return againStep(deps, loaded, 'row_moved_on', 0);
+  noteStep({ submission: submission.id, provider: submission.provider });
   const job = { loaded, submission, handle: submission.handle };
   if (generation.succeeded) return storeAfterSuccess(deps, job, context);
 
@@ -56,6 +58,7 @@ async function observeOnce(deps: ActivityDeps, job: Job, context: AttemptContext
   const startedMs = performance.now();
   let observation = await deps.observe(provider, handle, options);
   countObservation(provider.name, observation);
+  noteStep({ observed: observation.kind });
   if (context.signal.aborted) throw new CancelledFailure('cancelled');
   const { cancel: offered } = provider.capabilities;
   let facts = factsOf(job, offered, performance.now() - startedMs);
@@ -71,7 +74,11 @@ async function observeOnce(deps: ActivityDeps, job: Job, context: AttemptContext
   }
   if (observation.kind === 'running' && observation.unknownStatus) {
     deps.log.warn(
-      { generation: loaded.generation.id, provider: submission.provider, status: observation.status },
+      {
+        generation: loaded.generation.id,
+        provider: submission.provider,
+        provider_status: observation.status,
+      },
       'unknown provider status',
     );
   }

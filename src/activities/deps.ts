@@ -1,5 +1,6 @@
 import type { CallbackUrls } from '../domain/callback-urls.ts';
 import type { FileLinks } from '../domain/file-links.ts';
+import type { LogFields } from '../domain/log-fields.ts';
 import type { Provider, ProviderCredential } from '../domain/provider.ts';
 import type { Db } from '../db/index.ts';
 import type { OutboundHttp } from '../net/index.ts';
@@ -15,11 +16,11 @@ export interface ProviderAccess {
   readonly credential: (name: string) => ProviderCredential | undefined;
 }
 
-/** A line for operators; fields are ids, codes and numbers. */
+/** A line for operators; only these fields are ever written, and a message is a fixed text. */
 export interface StepLog {
-  info(fields: Readonly<Record<string, unknown>>, message: string): void;
-  warn(fields: Readonly<Record<string, unknown>>, message: string): void;
-  error(fields: Readonly<Record<string, unknown>>, message: string): void;
+  info(fields: LogFields, message: string): void;
+  warn(fields: LogFields, message: string): void;
+  error(fields: LogFields, message: string): void;
 }
 
 /** Everything the activities act on, composed once per worker process. */

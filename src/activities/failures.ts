@@ -1,10 +1,8 @@
-import { activityInfo, Context } from '@temporalio/activity';
+import { Context } from '@temporalio/activity';
 import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from '@temporalio/common';
 import type { ActivityExecuteInput, ActivityInboundCallsInterceptor, Next } from '@temporalio/worker';
 import { isDatabaseUnavailable } from '../db/index.ts';
-import { safeError } from '../domain/safe-error.ts';
 import { STEP_BROKEN } from '../domain/step-failures.ts';
-import type { StepLog } from './deps.ts';
 
 /** A failure without a stack trace: Temporal keeps it with the failure, and it names places of this machine. */
 function withoutStack(failure: ApplicationFailure): ApplicationFailure {
@@ -31,15 +29,9 @@ export function stepBroken(code: string): ApplicationFailure {
 
 /**
  * Lets out of an activity only codes and fixed texts, since messages of errors can carry prompts, URLs and secrets
- * into Temporal's history. The whole error goes to our own log, by its name and stack frames only.
+ * into Temporal's history. `StepLines`, inside of it, tells our own log of the error.
  */
 export class FixedTextFailures implements ActivityInboundCallsInterceptor {
-  readonly #log: StepLog;
-
-  constructor(log: StepLog) {
-    this.#log = log;
-  }
-
   async execute(
     input: ActivityExecuteInput,
     next: Next<ActivityInboundCallsInterceptor, 'execute'>,
@@ -48,18 +40,7 @@ export class FixedTextFailures implements ActivityInboundCallsInterceptor {
       return await next(input);
     } catch (error) {
       if (error instanceof ApplicationFailure || error instanceof CancelledFailure) throw error;
-      const { activityType, attempt, workflowExecution } = activityInfo();
-      const unavailable = isDatabaseUnavailable(error);
-      this.#log.warn(
-        {
-          step: activityType,
-          attempt,
-          generation: workflowExecution?.workflowId,
-          error: safeError(error),
-        },
-        unavailable ? 'database unavailable' : 'step broken',
-      );
-      if (unavailable) {
+      if (isDatabaseUnavailable(error)) {
         throw withoutStack(
           ApplicationFailure.create({ message: 'database unavailable', type: 'DatabaseUnavailable' }),
         );

@@ -1,11 +1,13 @@
 import { recordSubmission } from '../db/index.ts';
 import type { LoadedGeneration, LoadedSubmission } from '../db/index.ts';
+import { noteNamedJob } from '../db/submissions.ts';
 import type { ProviderHandle } from '../domain/provider.ts';
 import type { Step } from '../domain/step.ts';
 import { findOurJob } from '../providers/find-job.ts';
+import { cancelLateJob } from './cancel-late-job.ts';
 import type { ActivityDeps } from './deps.ts';
 import { stepBroken } from './failures.ts';
-import { accessOf, settleStep, viewOf } from './steps.ts';
+import { accessOf, againStep, settleStep, viewOf } from './steps.ts';
 import { firstPollMs } from './waiting.ts';
 
 /** What a search for the job of an unknown submission brought. */
@@ -52,6 +54,12 @@ async function attach(
     dueInMs: inMs,
   });
   if (record.outcome === 'job_taken') throw stepBroken('job_taken');
+  if (record.outcome === 'attached_late') {
+    // It was ended, or declared not accepted, while we asked.
+    const { provider, options } = callsOf(deps, submission, generation);
+    await cancelLateJob(deps, { submissionId: submission.id, handle, provider, ...options });
+    return againStep(deps, loaded, 'row_moved_on', 0);
+  }
   const asked = record.cancelRequested || record.terminalHint;
   return {
     step: 'wait',
@@ -61,20 +69,26 @@ async function attach(
   };
 }
 
+function callsOf(deps: ActivityDeps, submission: LoadedSubmission, { plan }: LoadedGeneration['generation']) {
+  const { provider, credential } = accessOf(deps, submission.provider);
+  const used = credential(submission.credential);
+  if (used === undefined) throw stepBroken('unknown_credential');
+  return { provider, options: { credential: used, timeoutMs: plan.timings.observeHttpTimeoutMs } };
+}
+
 async function search(
   deps: ActivityDeps,
   { generation, hints }: LoadedGeneration,
   submission: LoadedSubmission,
 ): Promise<Found> {
-  const { provider, credential } = accessOf(deps, submission.provider);
-  const used = credential(submission.credential);
-  if (used === undefined) throw stepBroken('unknown_credential');
-  const options = { credential: used, timeoutMs: generation.plan.timings.observeHttpTimeoutMs };
+  const { provider, options } = callsOf(deps, submission, generation);
   const named = [...new Set(hints.flatMap(({ jobId }) => (jobId === null ? [] : [jobId])))];
   for (const jobId of named.slice(0, 2)) {
     const handle = provider.handleFromJobId(jobId, submission.request);
     const observation = await provider.observe(handle, options);
     if (observation.kind !== 'not_found' && observation.kind !== 'unavailable') return handle;
+    const problem = observation.kind === 'not_found' ? 'named_job_not_found' : 'named_job_unavailable';
+    await noteNamedJob(deps.db, { submissionId: submission.id, problem });
   }
   const { id: submissionId, idempotencyKey } = submission;
   return findOurJob(provider, { submissionId, idempotencyKey }, deps.callbacks, options);

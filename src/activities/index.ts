@@ -14,6 +14,7 @@ export { createDownloadSlots } from './download-slots.ts';
 export { createObserve } from './observe-together.ts';
 export { createPollBudget } from './poll-budget.ts';
 export { FixedTextFailures } from './failures.ts';
+export { StepLines, type StepLinesDeps } from './step-log.ts';
 
 const HEARTBEAT_EVERY_MS = 1_500;
 

@@ -1,38 +1,10 @@
-import type { GenerationInput, LoadedGeneration } from '../db/index.ts';
-import type { JsonObject } from '../domain/json.ts';
+import type { GenerationInput } from '../db/index.ts';
 import type { Provider, SubmitRequest } from '../domain/provider.ts';
+import { inlineMark } from '../providers/frozen-submit.ts';
 import type { ActivityDeps } from './deps.ts';
 
-/** After the deadline a provider may still fetch what it began with. */
-const LINK_GRACE_MS = 3_600_000;
 /** Small against the lease: reading a few MiB takes milliseconds. */
 const READ_LIMIT_MS = 5_000;
-
-/**
- * Stands in the frozen bytes for a file that goes inline, so that no row holds the file. Nobody can know it before the
- * submission is there, so no text of a tenant can hold it.
- */
-function inlineMark(submissionId: string, field: string): string {
-  return `https://input.invalid/${submissionId}/${field}`;
-}
-
-/**
- * The input as its provider is asked with it: each stored file by a link that we sign, or by a mark for its bytes where
- * no provider could reach us. A file that was never stored (version 0.1) keeps the tenant's URL.
- */
-export function inputForProvider(
-  { links }: Pick<ActivityDeps, 'links'>,
-  { input, deadlineInMs }: Pick<LoadedGeneration['generation'], 'input' | 'deadlineInMs'>,
-  stored: readonly GenerationInput[],
-  submissionId: string,
-): JsonObject {
-  const lifetimeMs = Math.max(deadlineInMs, 0) + LINK_GRACE_MS;
-  const files = stored.map(({ field, linkVersion, input: { id: inputId, tenantId } }) => {
-    const link = links?.link({ tenantId, linkVersion }, { kind: 'input', inputId }, { lifetimeMs });
-    return [field, link?.url ?? inlineMark(submissionId, field)] as const;
-  });
-  return { ...input, ...Object.fromEntries(files) };
-}
 
 /** The bytes to send, or why this provider can't be given the file; `unreadable` may be otherwise next time. */
 export type InlinedRequest =

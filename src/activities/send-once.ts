@@ -14,6 +14,7 @@ import type { ProviderCredential, SubmitAnswer, SubmitRequest } from '../domain/
 import { nextRoute } from '../domain/route.ts';
 import type { Step } from '../domain/step.ts';
 import { countSubmit } from '../metrics/job-metrics.ts';
+import { noteStep } from '../tracing/index.ts';
 import { cancelLateJob } from './cancel-late-job.ts';
 import type { ActivityDeps, ProviderAccess } from './deps.ts';
 import { stepBroken } from './failures.ts';
@@ -50,15 +51,7 @@ export async function sendOnce(
   const untilMs = leaseStartedMs + timings.submitLeaseMs;
   // What we could not send for a reason of our own says nothing of the provider's health.
   const recorded = await recordPatiently(deps, record, called ? timings : undefined, untilMs);
-  deps.log.info(
-    {
-      generation: loaded.generation.id,
-      submission: id,
-      answer: answer.kind,
-      recorded: recorded?.outcome ?? 'not_recorded',
-    },
-    'submit answered',
-  );
+  noteStep({ submission: id, answer: answer.kind, recorded: recorded?.outcome ?? 'not_recorded' });
   if (recorded === null) {
     // Only the acceptance must not be lost: its job id travels through the history to the next attempt.
     if (answer.kind !== 'accepted') return againStep(deps, loaded, 'database_unavailable', 5_000);
@@ -118,8 +111,10 @@ async function afterRecord(
     deps.log.error({ provider: provider.name }, 'circuit opened: submits fail in a row');
   if (answer.kind !== 'accepted') {
     const reason = recorded.state === 'unknown' ? 'submission_unknown' : answer.kind;
-    if (recorded.state !== 'refused' || answer.kind !== 'refused')
-      return againStep(deps, loaded, reason, retryInMs);
+    if (recorded.state !== 'refused' || answer.kind !== 'refused') {
+      const change = { provider: provider.name, submissionId: id, problem: answer.reason };
+      return againStep(deps, loaded, reason, retryInMs, change);
+    }
     const last = { state: 'refused', routeIndex, refusalCode: answer.code } as const;
     const next = nextRoute(last, plan.routes.length);
     // Settled from here: neither this provider's queue nor the next one's has to be waited for.
@@ -150,6 +145,9 @@ async function afterRecord(
       provider: provider.name,
       jobId: answer.handle.jobId,
       problem: null,
+      submissionId: id,
+      callbacks: claim.callbackBase !== null,
+      cancelRequested: recorded.cancelRequested,
     }),
   };
 }

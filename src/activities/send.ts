@@ -1,13 +1,11 @@
 import { claimSubmission, findGenerationInputs, findOpenRoute } from '../db/index.ts';
 import type { ClaimedSubmission, LoadedGeneration } from '../db/index.ts';
-import { callbackPlaceholder } from '../domain/callback-urls.ts';
 import { namesFiles } from '../domain/input-fields.ts';
 import type { ProviderCredential } from '../domain/provider.ts';
-import type { Step } from '../domain/step.ts';
-import { providerIdempotencyKey, submissionId } from '../domain/submission-id.ts';
+import type { RunView, Step } from '../domain/step.ts';
+import { freezeSubmit } from '../providers/frozen-submit.ts';
 import type { ActivityDeps, ProviderAccess } from './deps.ts';
 import { stepBroken } from './failures.ts';
-import { inputForProvider } from './provider-inputs.ts';
 import { sendOnce } from './send-once.ts';
 import { accessOf, againStep, settleStep } from './steps.ts';
 
@@ -25,48 +23,38 @@ export async function sendSubmission(
   resend: boolean,
 ): Promise<Step> {
   const { generation, submission } = loaded;
-  const { timings, expectedDurationSeconds, routes, method } = generation.plan;
+  const { timings, expectedDurationSeconds, routes } = generation.plan;
   const route = routes[routeIndex];
   if (route === undefined) throw stepBroken('unreadable_plan');
   const access = accessOf(deps, route.provider);
   const { capabilities } = access.provider;
   const sameRoute = isLive(submission) && submission.routeIndex === routeIndex;
   const ordinal = sameRoute ? submission.ordinal : (submission?.ordinal ?? 0) + 1;
-  const id = submissionId(generation.id, ordinal);
-  const idempotencyKey = providerIdempotencyKey(id);
-  const callback = route.callbacks && capabilities.callbacks !== 'none' ? deps.callbacks.current() : null;
   const credential = sameRoute ? usedCredential(access, submission.credential) : access.current;
   const inputs = namesFiles(generation.input) ? await findGenerationInputs(deps.db, generation.id) : [];
+  const tools = { provider: access.provider, credential, callbacks: deps.callbacks, links: deps.links };
+  const frozen = freezeSubmit(tools, { generation, route, ordinal, inputs });
+  const { submissionId: id } = frozen;
   const leaseStartedMs = performance.now();
   const claim = await claimSubmission(deps.db, {
     generationId: generation.id,
-    ordinal,
+    ...frozen,
     routeIndex,
-    submissionId: id,
-    provider: route.provider,
-    credential: credential.name,
-    idempotencyKey,
-    request: access.provider.buildSubmit({
-      method,
-      providerModel: route.providerModel,
-      input: inputForProvider(deps, generation, inputs, id),
-      params: route.params,
-      callbackUrl: callback === null ? null : callbackPlaceholder(id),
-      idempotencyKey,
-    }),
-    callbackBase: callback?.base ?? null,
-    callbackKeyId: callback?.keyId ?? null,
     leaseMs: timings.submitLeaseMs,
     minimumRunwayMs: expectedDurationSeconds * 1_000,
     replay: capabilities.idempotency === 'replay' || resend,
     replayWindowMs: resend ? FOR_EVER_MS : timings.replayWindowMs,
-    estimatedCost: route.estimatedCost,
   });
   switch (claim.outcome) {
     case 'send':
-      return sendOnce(deps, loaded, { claim, access, credential, id, routeIndex, inputs, leaseStartedMs });
+      return ofTry(
+        await sendOnce(deps, loaded, { claim, access, credential, id, routeIndex, inputs, leaseStartedMs }),
+        { provider: route.provider, submissionId: id },
+      );
     case 'provider_closed':
       return closedStep(deps, loaded, routeIndex, claim);
+    case 'paused':
+      return pausedStep(deps, loaded, claim);
     case 'leased':
       return againStep(deps, loaded, 'another_attempt_is_sending', Math.max(claim.inMs, 0) + 100);
     case 'unknown':
@@ -82,8 +70,18 @@ export async function sendSubmission(
   }
 }
 
+/** No new submit anywhere for this model or tenant: it stays queued until that is resumed, its time ends or it is cancelled. */
+function pausedStep(
+  deps: ActivityDeps,
+  loaded: LoadedGeneration,
+  { reason, inMs }: Extract<ClaimedSubmission, { outcome: 'paused' }>,
+): Step {
+  deps.log.info({ generation: loaded.generation.id, reason }, 'waits for a person to resume it');
+  return queuedStep(deps, loaded, reason, inMs);
+}
+
 /**
- * No new submit at this provider now (its circuit is open, its budget of the day is spent): a later route that is open
+ * No new submit at this provider now (a person has paused it, its circuit is open, its budget of the day is spent): a later route that is open
  * takes it, else the generation stays queued until one opens, its time ends or it is cancelled.
  */
 async function closedStep(
@@ -93,7 +91,7 @@ async function closedStep(
   closed: Extract<ClaimedSubmission, { outcome: 'provider_closed' }>,
 ): Promise<Step> {
   const { generation } = loaded;
-  const { routes, expectedDurationSeconds } = generation.plan;
+  const { routes } = generation.plan;
   const provider = routes[routeIndex]?.provider ?? '';
   if (closed.alert) deps.log.error({ provider, reason: closed.reason }, 'new submits are stopped');
   const open = await findOpenRoute(deps.db, routes.slice(routeIndex + 1));
@@ -105,9 +103,30 @@ async function closedStep(
       fromRoute: routeIndex + 1 + open.index,
     };
   }
-  const runwayMs = generation.deadlineInMs - expectedDurationSeconds * 1_000;
-  const opensInMs = Math.min(closed.inMs, open.inMs ?? Number.POSITIVE_INFINITY);
-  return againStep(deps, loaded, closed.reason, Math.max(Math.min(opensInMs, runwayMs), 0) + 50);
+  if (closed.reason === 'provider_paused') {
+    deps.log.info(
+      { generation: generation.id, provider, reason: closed.reason },
+      'waits for a person to resume it',
+    );
+  }
+  return queuedStep(
+    deps,
+    loaded,
+    closed.reason,
+    Math.min(closed.inMs, open.inMs ?? Number.POSITIVE_INFINITY),
+  );
+}
+
+/** Nothing is sent until then, nor later than when the time for it has run out. */
+function queuedStep(deps: ActivityDeps, loaded: LoadedGeneration, reason: string, inMs: number): Step {
+  const { deadlineInMs, plan } = loaded.generation;
+  const runwayMs = deadlineInMs - plan.expectedDurationSeconds * 1_000;
+  return againStep(deps, loaded, reason, Math.max(Math.min(inMs, runwayMs), 0) + 50);
+}
+
+/** History then tells which try the step is about: a database restored from a dump may have forgotten it. */
+function ofTry(step: Step, sent: Pick<RunView, 'provider' | 'submissionId'>): Step {
+  return 'view' in step ? { ...step, view: { ...step.view, ...sent } } : step;
 }
 
 type Submission = LoadedGeneration['submission'];
@@ -123,13 +142,17 @@ function usedCredential(access: ProviderAccess, name: string): ProviderCredentia
 }
 
 /**
- * Where something can be found by asking, it is asked ever more rarely; else only a callback, an operator or the
- * deadline ends the wait.
+ * Where something can be found by asking, also for a job that was named, it is asked ever more rarely; else only a
+ * callback, an operator or the deadline ends the wait.
  */
-function unknownWaitMs({ generation, submission }: LoadedGeneration, { provider }: ProviderAccess): number {
+function unknownWaitMs(
+  { generation, submission, hints }: LoadedGeneration,
+  { provider }: ProviderAccess,
+): number {
   const untilDeadlineMs = Math.max(generation.deadlineInMs, 0) + 50;
   const { idempotency, list } = provider.capabilities;
-  if (idempotency !== 'lookup' && !list) return untilDeadlineMs;
+  const named = hints.some(({ jobId }) => jobId !== null);
+  if (idempotency !== 'lookup' && !list && !named) return untilDeadlineMs;
   const grownMs = Math.min(Math.max((submission?.sinceFirstSentMs ?? 0) / 2, 1_000), 60_000);
   return Math.min(grownMs, untilDeadlineMs);
 }

@@ -1,6 +1,7 @@
 import { parkGeneration, settle as settleRow } from '../db/index.ts';
 import { isTerminal } from '../domain/generation.ts';
 import type { SettleProposal, Step } from '../domain/step.ts';
+import { noteStep } from '../tracing/index.ts';
 import type { ActivityDeps } from './deps.ts';
 
 export interface SettleInput {
@@ -17,10 +18,7 @@ export async function settle(
   { generationId, proposal }: SettleInput,
 ): Promise<SettleResult> {
   const settled = await settleRow(deps.db, generationId, proposal);
-  deps.log.info(
-    { generation: generationId, outcome: settled.outcome, state: settled.state, captured: settled.captured },
-    'settle',
-  );
+  noteStep({ settled: settled.outcome, state: settled.state, captured: settled.captured });
   return settled.outcome !== 'stale' && isTerminal(settled.state)
     ? { step: 'done', state: settled.state }
     : { step: 'stale' };
@@ -38,6 +36,6 @@ export async function park(
   deps: ActivityDeps,
   { generationId, reason }: ParkInput,
 ): Promise<{ terminal: boolean }> {
-  deps.log.warn({ generation: generationId, reason }, 'needs an operator');
+  noteStep({ reason });
   return parkGeneration(deps.db, { generationId, reason, dueInMs: LOOK_AGAIN_MS });
 }

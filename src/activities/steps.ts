@@ -16,6 +16,10 @@ export function viewOf({ generation, submission }: LoadedGeneration, change: Par
     credits: generation.credits,
     deadlineInMs: generation.deadlineInMs,
     problem: submission?.problem ?? null,
+    submissionId: submission?.id ?? null,
+    callbacks: submission?.callbacks ?? false,
+    cancelRequested: generation.cancelRequested,
+    succeeded: generation.succeeded,
     ...change,
   };
 }
@@ -49,11 +53,24 @@ export function againStep(
   loaded: LoadedGeneration,
   reason: string,
   inMs?: number,
+  change: Partial<RunView> = {},
 ): SubmitStep {
   const tries = loaded.submission?.fence ?? 0;
   const wait = inMs ?? backoffMs(tries, { initialMs: 1_000, factor: 2, maxMs: 60_000 }, deps.random());
   const limit = Math.max(loaded.generation.deadlineInMs, 0) + 50;
-  return { step: 'submit', inMs: Math.min(wait, limit), reason, view: viewOf(loaded, { problem: reason }) };
+  const view = viewOf(loaded, { problem: reason, ...change });
+  const unknown = reason === 'submission_unknown' ? unknownView(deps, view.provider) : {};
+  return { step: 'submit', inMs: Math.min(wait, limit), reason, view: { ...view, ...unknown } };
+}
+
+/** The row was read before its answer made it unknown. */
+function unknownView(deps: ActivityDeps, provider: string): Partial<RunView> {
+  const capabilities = deps.providers.get(provider)?.provider.capabilities;
+  return {
+    state: 'running',
+    stage: 'submission_unknown',
+    ...(capabilities && { idempotency: capabilities.idempotency, listed: capabilities.list }),
+  };
 }
 
 /** The provider of a name with its credentials; unknown ones need a person, the hold stays. */

@@ -5,7 +5,8 @@ import { awaitOutcome } from './await-outcome.ts';
 import { createCalls } from './calls.ts';
 import { Inbox } from './inbox.ts';
 import type { GenerateMediaInput, GenerateMediaResult } from './messages.ts';
-import { Story, wordsFor } from './story.ts';
+import { wordsFor } from './story-words.ts';
+import { Story } from './story.ts';
 
 /** As for every repetition of our own steps. */
 const LOST_MAX_MS = 5_000;
@@ -19,23 +20,26 @@ const PARKED_MS = 3_600_000;
 export async function generateMedia(input: GenerateMediaInput): Promise<GenerateMediaResult> {
   const inbox = new Inbox();
   inbox.listen();
-  const story = new Story();
+  const story = new Story(input.plan.provider);
   const { submit, look, collect, settle, park } = createCalls(input, inbox);
 
   /** Each activity reads the rows and answers with what has to be done next. */
   async function follow(step: Exclude<Step, { step: 'done' }>): Promise<Step> {
     switch (step.step) {
       case 'submit':
-        story.tell(step.view, wordsFor(step.reason), step.inMs);
+        story.queued(step.view, step.reason, step.inMs);
         await inbox.wait(step.inMs, wordsFor(step.reason));
         return submit(step);
       case 'attach':
         return look(step);
       case 'wait':
-        story.tell(step.view, 'waiting for the provider: its callback, or our own look', step.inMs);
-        return awaitOutcome(step, inbox, (summary) => collect(step.deadlineInMs, summary));
+        story.waiting(step.view, step.inMs);
+        return awaitOutcome(step, inbox, (summary) => {
+          story.looking(step.view, { wokenBy: inbox.reason, cancelAsked: inbox.cancelAsked });
+          return collect(step.deadlineInMs, summary);
+        });
       case 'settle':
-        story.tell(step.view, `settling as ${step.proposal.state}`);
+        story.settling(step.view, step.proposal);
         return settle(step);
       case 'park': {
         const { terminal } = await park(step.reason);

@@ -27,6 +27,16 @@ export class Inbox {
     return this.#reason !== null;
   }
 
+  /** Of the wake that no step has taken yet. */
+  get reason(): WakeReason | null {
+    return this.#reason;
+  }
+
+  /** By that wake, or by Cancel pressed in the Temporal UI. */
+  get cancelAsked(): boolean {
+    return this.#cancelPressed || this.#reason === 'cancel';
+  }
+
   /** Taken by the step that is about to read the rows. Cancel stays pressed until a step has carried it there. */
   take(): { readonly reason: WakeReason | null; readonly cancelPressed: boolean } {
     const taken = { reason: this.#reason, cancelPressed: this.#cancelPressed };

@@ -17,7 +17,7 @@ beforeAll(async () => {
   });
 }, 60_000);
 
-/** Runs of released workflow code, one a scenario; recorded by `RECORD_HISTORIES=1 npx vitest run test/e2e`. */
+/** Runs of released workflow code, one a scenario; recorded by `RECORD_HISTORIES=1 npx vitest run test/e2e test/workflows`. */
 describe('replay of recorded histories (H2)', () => {
   it('there is one for each scenario', () => {
     expect(files).toEqual([
@@ -25,8 +25,11 @@ describe('replay of recorded histories (H2)', () => {
       'cancel.json',
       'deadline.json',
       'failover.json',
+      'operator.json',
       'parked.json',
+      'partial.json',
       'poll.json',
+      'resume.json',
       'ui-cancel.json',
       'unknown.json',
     ]);
