@@ -1,20 +1,24 @@
 import { setMaxListeners } from 'node:events';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
-import type { Logger } from 'pino';
+import type { Log } from '../log.ts';
+import { NO_TRACING, type Tracing } from '../tracing/index.ts';
 import { docsPage } from './docs-page.ts';
 import { errorHandler } from './errors.ts';
 import { mountRoutes } from './mount.ts';
 import { openApiDocument } from './openapi.ts';
 import { Problem } from './problems.ts';
-import { newRequestFacts, requestFacts, setRequestFacts } from './request-facts.ts';
 import type { ApiContext } from './route.ts';
 import { ROUTES } from './routes/index.ts';
+import { observeRequests } from './wide-line.ts';
 
-export type AppDependencies = Omit<ApiContext, 'documentJson' | 'docsPage'> & { readonly logger: Logger };
+export type AppDependencies = Omit<ApiContext, 'documentJson' | 'docsPage'> & {
+  readonly logger: Log;
+  readonly tracing?: Tracing;
+};
 
 /** Builds the API; it never listens. Everything it needs comes in, so that tests can run several side by side. */
 export function createApp(deps: AppDependencies): Express {
-  const { logger, ...rest } = deps;
+  const { logger, tracing = NO_TRACING, ...rest } = deps;
   // Every call that waits listens to it, and takes its listener back.
   setMaxListeners(0, deps.draining);
   const document = openApiDocument(ROUTES, deps.catalogue);
@@ -25,37 +29,13 @@ export function createApp(deps: AppDependencies): Express {
   app.enable('case sensitive routing');
   app.enable('strict routing');
   app.set('query parser', 'simple');
-  app.use(observeRequests(logger), setSecurityHeaders);
+  app.use(observeRequests(logger, tracing), setSecurityHeaders);
   mountRoutes(app, ROUTES, ctx);
   app.use(() => {
     throw new Problem('not_found', 'Check the path; /docs lists every route.');
   });
   app.use(errorHandler(logger));
   return app;
-}
-
-/** One wide line a request, written when it is over; 499 = the client left before the answer. */
-function observeRequests(logger: Logger) {
-  return (request: Request, response: Response, next: NextFunction): void => {
-    setRequestFacts(response, newRequestFacts(request.headers['x-request-id']));
-    const facts = requestFacts(response);
-    response.setHeader('X-Request-Id', facts.requestId);
-    response.on('close', () => {
-      logger.info(
-        {
-          request_id: facts.requestId,
-          method: request.method,
-          route: facts.route,
-          status: response.writableFinished ? response.statusCode : 499,
-          ms: Math.round(performance.now() - facts.startedMs),
-          tenant: facts.tenantId,
-          problem: facts.problem,
-        },
-        'request',
-      );
-    });
-    next();
-  };
 }
 
 function setSecurityHeaders(_request: Request, response: Response, next: NextFunction): void {

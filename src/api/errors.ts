@@ -1,5 +1,5 @@
 import type { NextFunction, Request, Response } from 'express';
-import type { Logger } from 'pino';
+import type { Log } from '../log.ts';
 import { safeError } from '../domain/safe-error.ts';
 import { isTemporaryFailure, StorageUnavailable } from '../services/failures.ts';
 import { Problem, PROBLEMS, problemDocument, type ProblemCode } from './problems.ts';
@@ -56,21 +56,23 @@ export function sendProblem(response: Response, problem: Problem): void {
 }
 
 /** Express's last stop. It needs all four parameters to be recognised. */
-export function errorHandler(logger: Logger) {
+export function errorHandler(log: Log) {
   return (error: unknown, _request: Request, response: Response, _next: NextFunction): void => {
-    const problem = toProblem(error);
-    if (LOGGED.has(problem.code)) {
-      const { requestId, route } = requestFacts(response);
-      logger.error(
-        {
-          request_id: requestId,
-          route,
-          problem: problem.code,
-          error: safeError(problem.options.cause ?? error),
-        },
-        'request failed',
-      );
+    const problem = noteProblem(response, error);
+    const { requestId, route, failure, told } = requestFacts(response);
+    if (told && failure !== null) {
+      const fields = { request_id: requestId, route, problem: problem.code, error: safeError(failure) };
+      log.error(fields, 'request failed after its end');
     }
     sendProblem(response, problem);
   };
+}
+
+/** What was thrown as a problem, for the line of its request as well; to be called before the response is over. */
+export function noteProblem(response: Response, error: unknown): Problem {
+  const problem = toProblem(error);
+  const facts = requestFacts(response);
+  facts.problem = problem.code;
+  if (LOGGED.has(problem.code)) facts.failure = problem.options.cause ?? error;
+  return problem;
 }

@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ConfigError, loadApiConfig, RETENTION_MS } from '../config.ts';
 import { assertDatabaseUsable, openChangeFeed, openDb } from '../db/index.ts';
+import { createCallbackUrls } from '../domain/callback-urls.ts';
 import { createFileLinks } from '../domain/file-links.ts';
 import { safeError } from '../domain/safe-error.ts';
 import { createLogger } from '../log.ts';
 import { runSweep } from '../loops/sweep.ts';
-import { countOutboundFailures } from '../metrics/index.ts';
+import { countDroppedFields, countOutboundFailures } from '../metrics/index.ts';
 import { checkUrl, createOutboundHttp } from '../net/index.ts';
 import { createProviders } from '../providers/index.ts';
 import { createWaiters } from '../services/await-generation.ts';
@@ -16,12 +17,19 @@ import { createFileDelivery } from '../services/file-delivery.ts';
 import { createGenerationChanges } from '../services/generation-changes.ts';
 import { offeredCatalogue } from '../services/offered-catalogue.ts';
 import { createInputSlots } from '../services/slots.ts';
+import type { SweepContext } from '../services/sweep-context.ts';
+import { logSweepProblem } from '../services/log-sweep-problem.ts';
+import { sweptProviders } from '../services/swept-providers.ts';
 import { createScan, createStorage } from '../storage/index.ts';
 import { connectTemporal } from '../temporal/client.ts';
+import { createDataConverter } from '../temporal/data-converter.ts';
 import { assertPollers, assertSearchAttributes } from '../temporal/checks.ts';
 import { ensureRunning } from '../temporal/ensure-running.ts';
+import { isRunOpen } from '../temporal/runs.ts';
 import { createRunUrl } from '../temporal/run-url.ts';
 import { createStarter } from '../temporal/starter.ts';
+import { openTracing, traceFunctions } from '../tracing/index.ts';
+import { packageVersion } from '../version.ts';
 import { createApp } from './app.ts';
 import { closeServer, createApiServer, listen } from './server.ts';
 
@@ -32,13 +40,23 @@ const DRAIN_NOTICE_MS = 3_000;
 const DRAIN_LIMIT_MS = 20_000;
 
 const config = readConfig();
-const logger = createLogger(config.logLevel, 'api');
+const logger = createLogger(config.logLevel, 'api', { onDropped: countDroppedFields });
+const tracing = await openTracing({
+  url: config.tracesUrl,
+  service: 'api',
+  version: packageVersion(),
+  onProblem: (error) => logger.warn({ error: safeError(error) }, 'traces are lost: the collector takes none'),
+});
 const draining = new AbortController();
 const stop = new AbortController();
 
-const db = openDb(config.databaseUrl, { poolSize: POOL_SIZE });
+const db = traceFunctions(openDb(config.databaseUrl, { poolSize: POOL_SIZE }), tracing);
 const storage = createStorage(config.storageUrl);
-const temporal = connectTemporal();
+const temporal = connectTemporal(
+  createDataConverter(config.codecKeys, (problem) =>
+    logger.error({ problem }, 'a payload in Temporal can not be read'),
+  ),
+);
 const http = countOutboundFailures(createOutboundHttp({ allow: config.netAllow }));
 const temporalDeps = {
   client: temporal.client,
@@ -128,6 +146,16 @@ const changes = createGenerationChanges({
   feed,
   onProblem: (error) => logger.warn({ error: safeError(error) }, 'looking for changes'),
 });
+const sweepContext: SweepContext = {
+  db,
+  ensure: (run, reason) => ensureRunning(temporalDeps, run, reason),
+  isRunOpen: (generation) => isRunOpen(temporal.client, generation),
+  storage,
+  providers: sweptProviders(adapters, config.providers),
+  callbacks: createCallbackUrls(config.keyring, config.publicUrl),
+  onProblem: logSweepProblem(logger),
+  signal: draining.signal,
+};
 const app = createApp({
   db,
   links: createFileLinks(config.keyring, config.publicUrl),
@@ -148,18 +176,12 @@ const app = createApp({
   waiters: createWaiters(MAX_WAITERS),
   readiness,
   draining: draining.signal,
+  sweep: sweepContext,
   logger,
+  tracing,
 });
 const server = createApiServer(app);
-const sweep = runSweep(
-  {
-    db,
-    ensure: (run, reason) => ensureRunning(temporalDeps, run, reason),
-    onProblem: (problem, error, generation) =>
-      logger.warn({ problem, generation, error: safeError(error) }, 'sweep'),
-  },
-  stop.signal,
-);
+const sweep = runSweep(sweepContext, stop.signal);
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   process.once(signal, () => {
@@ -181,6 +203,7 @@ async function shutDown(signal: string): Promise<void> {
   stop.abort();
   await Promise.allSettled([sweep, starter.drain(5_000), changes.close()]);
   await Promise.allSettled([temporal.close(), http.close(), feed.close(), db.close()]);
+  await tracing.close();
   logger.info('api stopped');
 }
 

@@ -1,7 +1,10 @@
 import type { Express, Request, Response } from 'express';
+import type { Principal } from '../services/authenticate.ts';
 import { actorOf, assertOperator, authenticateKey, tenantOf } from './auth.ts';
 import { countRequest } from './limits.ts';
 import { openToWatchers, WATCHER, watchingTenant } from './watch.ts';
+import { GENERATION_ID } from '../domain/ids.ts';
+import { noteProblem } from './errors.ts';
 import { Problem } from './problems.ts';
 import { requestFacts } from './request-facts.ts';
 import { isWatchable } from './route.ts';
@@ -36,7 +39,8 @@ export function mountRoutes(app: Express, routes: readonly Route[], ctx: ApiCont
 function handler(route: Route, ctx: ApiContext) {
   const answer = answerer(route, ctx);
   return async (request: Request, response: Response): Promise<void> => {
-    requestFacts(response).route = route.path;
+    const facts = requestFacts(response);
+    facts.route = route.path;
     const gone = new AbortController();
     response.on('close', () => gone.abort());
     const call: Call = {
@@ -45,7 +49,9 @@ function handler(route: Route, ctx: ApiContext) {
       query: request.query as Call['query'],
       signal: gone.signal,
     };
+    facts.generation = Object.values(call.params).find((value) => GENERATION_ID.test(value)) ?? null;
     const reply = await answer(call, response);
+    facts.generation = reply.generation ?? facts.generation;
     // A connection that stays open would hold up the stop of the process.
     if (ctx.draining.aborted && !response.headersSent) response.setHeader('Connection', 'close');
     await send(response, reply);
@@ -76,7 +82,7 @@ function tenantAnswerer(route: TenantRoute, ctx: ApiContext): Answerer {
       return handle({ ...call, tenantId: watcher, actor: WATCHER });
     }
     const principal = await authenticateKey(ctx, call.request);
-    requestFacts(response).tenantId = principal.tenantId;
+    noteCaller(response, principal);
     // Before the scope: a call that is refused for it is a call too.
     await countRequest(ctx, principal, response);
     return handle({ ...call, tenantId: tenantOf(principal, route.auth), actor: actorOf(principal) });
@@ -87,10 +93,14 @@ function operatorAnswerer(route: OperatorRoute, ctx: ApiContext): Answerer {
   const handle = route.handle(ctx);
   return async (call, response) => {
     const principal = await authenticateKey(ctx, call.request);
-    requestFacts(response).tenantId = principal.tenantId;
+    noteCaller(response, principal);
     assertOperator(principal);
     return handle({ ...call, actor: actorOf(principal) });
   };
+}
+
+function noteCaller(response: Response, { tenantId, keyId }: Principal): void {
+  Object.assign(requestFacts(response), { tenantId, keyId });
 }
 
 async function send(response: Response, reply: Reply): Promise<void> {
@@ -106,6 +116,7 @@ async function send(response: Response, reply: Reply): Promise<void> {
     await reply.stream(response);
     response.end();
   } catch (error) {
+    noteProblem(response, error);
     response.destroy();
     throw error;
   }

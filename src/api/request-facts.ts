@@ -8,8 +8,16 @@ export interface RequestFacts {
   /** The path template, never the path: callback paths hold a token. */
   route: string | null;
   tenantId: string | null;
+  /** Public id of the API key. */
+  keyId: string | null;
+  /** Which generation it is about. */
+  generation: string | null;
   /** Code of the problem that was answered. */
   problem: string | null;
+  /** What was thrown, where it is a trouble of ours. */
+  failure: unknown;
+  /** Its line is written. */
+  told: boolean;
 }
 
 const SAFE_REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
@@ -20,7 +28,17 @@ export function newRequestFacts(callersId: string | string[] | undefined): Reque
     typeof callersId === 'string' && SAFE_REQUEST_ID.test(callersId)
       ? callersId
       : `req_${randomBytes(12).toString('base64url')}`;
-  return { requestId, startedMs: performance.now(), route: null, tenantId: null, problem: null };
+  return {
+    requestId,
+    startedMs: performance.now(),
+    route: null,
+    tenantId: null,
+    keyId: null,
+    generation: null,
+    problem: null,
+    failure: null,
+    told: false,
+  };
 }
 
 const facts = new WeakMap<Response, RequestFacts>();

@@ -5,6 +5,7 @@ import type { Scope } from '../domain/api-key.ts';
 import type { Catalogue } from '../domain/catalogue.ts';
 import type { Readiness } from '../services/check-readiness.ts';
 import type { ServiceContext } from '../services/context.ts';
+import type { SweepContext } from '../services/sweep-context.ts';
 import type { Waiters } from '../services/await-generation.ts';
 import type { FileDelivery } from '../services/file-delivery.ts';
 import type { GenerationChanges } from '../services/generation-changes.ts';
@@ -16,6 +17,8 @@ export interface ApiContext extends ServiceContext {
   readonly changes: GenerationChanges;
   readonly fileDelivery: FileDelivery;
   readonly readiness: () => Promise<Readiness>;
+  /** What a sweep by hand acts on. */
+  readonly sweep: SweepContext;
   /** Aborted when the process begins to stop: readiness fails and waits end. */
   readonly draining: AbortSignal;
   /** The API document as JSON text, and as a page with the hash of its style. */
@@ -45,6 +48,8 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>;
   readonly contentType?: string;
   readonly body?: string;
+  /** Which generation it is about, for the log, where the path does not tell. */
+  readonly generation?: string | null;
   /**
    * Instead of `body`: writes it piece by piece after the headers, minding back pressure and `Call.signal`, and resolves
    * when it is over; the response is ended after it. A throw cuts the connection, so that nobody takes a part for the whole.

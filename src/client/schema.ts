@@ -15,7 +15,7 @@ export interface paths {
         put?: never;
         /**
          * Create a generation
-         * @description Holds its price in credits and takes the job; the work goes on in the background. Poll `poll_url` for its state. A file that the input names by its URL is fetched before the answer, which takes up to 15 seconds more; a repeated request fetches nothing. A refused call (400, 402, 404, 409 `price_changed`, 422 `input_unusable`, 429) leaves the Idempotency-Key free.
+         * @description Holds its price in credits and takes the job; the work goes on in the background. Poll `poll_url` for its state. A file that the input names by its URL is fetched before the answer, which takes up to 15 seconds more; a repeated request fetches nothing. A refused call (400, 402, 403, 404, 409 `price_changed`, 422 `input_unusable`, 429, 503) leaves the Idempotency-Key free.
          */
         post: operations["createGeneration"];
         delete?: never;
@@ -812,6 +812,8 @@ export interface components {
                  */
                 media_types: string[];
             };
+            /** @description True while no new generation of it is taken: creating one answers 503 `model_paused`. */
+            paused: boolean;
             /** @description How long it usually takes. */
             expected_duration_seconds: number;
             /** @description Seconds after which an unfinished generation expires. */
@@ -878,6 +880,8 @@ export interface components {
             available: number | null;
             /** @description Whether they suffice now. */
             affordable: boolean;
+            /** @description True while no new generation of this model, or of your tenant, is taken. */
+            paused: boolean;
         };
         Credits: {
             /**
@@ -1207,6 +1211,526 @@ export interface components {
                 answer: string;
             }[];
         };
+        ListedGeneration: {
+            /**
+             * @description Always `listed_generation`.
+             * @constant
+             */
+            object: "listed_generation";
+            /**
+             * @description Of the generation.
+             * @example gen_06f1m4k2h8v7x9q3w5y1z0a2b4
+             */
+            id: string;
+            /** @description Its run in the Temporal UI; null when `TEMPORAL_UI_URL` is not set. */
+            temporal_url: string | null;
+            /** @description Id of its tenant. */
+            tenant: string;
+            /** @description The credit account that pays. */
+            account: string;
+            /** @description Id of the model. */
+            model: string;
+            /** @description Where it was submitted last, or will be. */
+            provider: string;
+            /**
+             * @description As its tenant sees it.
+             * @enum {string}
+             */
+            state: "queued" | "running" | "succeeded" | "failed" | "cancelled" | "expired";
+            /**
+             * @description Where its run is.
+             * @enum {string}
+             */
+            stage: "queued" | "submitting" | "submission_unknown" | "waiting" | "storing" | "settling" | "needs_operator" | "done";
+            /**
+             * Format: date-time
+             * @description When it was asked for.
+             * @example 2026-11-29T12:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it ends unless a provider has succeeded.
+             * @example 2026-11-29T12:00:00.000Z
+             */
+            deadline_at: string;
+            due_at: string | null;
+            /** @description For how long it should have written; 0 = it is in time. */
+            overdue_seconds: number;
+            /** @description The price, held or settled. */
+            credits: number;
+            reason: string | null;
+        };
+        OperatedGeneration: {
+            /**
+             * @description Always `operated_generation`.
+             * @constant
+             */
+            object: "operated_generation";
+            /**
+             * @description Of the generation.
+             * @example gen_06f1m4k2h8v7x9q3w5y1z0a2b4
+             */
+            id: string;
+            /** @description Its run in the Temporal UI; null when `TEMPORAL_UI_URL` is not set. */
+            temporal_url: string | null;
+            /** @description Id of its tenant. */
+            tenant: string;
+            /** @description The credit account that pays. */
+            account: string;
+            /** @description Id of the model. */
+            model: string;
+            /** @description Where it was submitted last, or will be. */
+            provider: string;
+            /**
+             * @description As its tenant sees it.
+             * @enum {string}
+             */
+            state: "queued" | "running" | "succeeded" | "failed" | "cancelled" | "expired";
+            /**
+             * @description Where its run is.
+             * @enum {string}
+             */
+            stage: "queued" | "submitting" | "submission_unknown" | "waiting" | "storing" | "settling" | "needs_operator" | "done";
+            /**
+             * Format: date-time
+             * @description When it was asked for.
+             * @example 2026-11-29T12:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it ends unless a provider has succeeded.
+             * @example 2026-11-29T12:00:00.000Z
+             */
+            deadline_at: string;
+            due_at: string | null;
+            /** @description For how long it should have written; 0 = it is in time. */
+            overdue_seconds: number;
+            /** @description What to do now. */
+            next: {
+                /** @description In words. */
+                what: string;
+                command: string | null;
+            };
+            /** @description From 0 to 1. */
+            progress: number | null;
+            error_code: string | null;
+            operator_reason: string | null;
+            /** @description Of its outputs: `pending`, `stored`, `partial`, `failed` or `expired`. */
+            delivery: string;
+            /** @description Its hold. */
+            credits: {
+                /** @description `held`, `captured` or `released`. */
+                state: string;
+                /** @description Held at first. */
+                amount: number;
+                /** @description Charged. */
+                captured: number;
+                /** @description Given back later. */
+                refunded: number;
+            };
+            /** @description The wish to cancel. */
+            cancellation: {
+                /** @description What became of it. */
+                outcome: string;
+                /** @description Who asked. */
+                requested_by: string;
+            } | null;
+            /** @description What an operator has stopped that it would need. */
+            paused: {
+                /** @description `provider`, `model` or `tenant`. */
+                kind: string;
+                /** @description Which. */
+                target: string;
+            } | null;
+            /** @description Why its provider takes no submits just now. */
+            provider_closed: ("circuit_open" | "daily_budget") | null;
+            started_at: string | null;
+            success_at: string | null;
+            store_until: string | null;
+            wake_requested_at: string | null;
+            completed_at: string | null;
+            erased_at: string | null;
+            /** @description Every try, the first one first. */
+            submissions: components["schemas"]["OperatedSubmission"][];
+            /** @description The last 50, newest first, without bodies. */
+            callbacks: components["schemas"]["Callback"][];
+            /** @description By index. */
+            outputs: {
+                /** @description Its place, from 0. */
+                index: number;
+                /** @description `storing`, `stored`, `lost`, `invalid`, `deleting` or `deleted`. */
+                state: string;
+                /** @description How often it was tried. */
+                attempts: number;
+                problem: string | null;
+                path: string | null;
+                bytes: number | null;
+                sha256: string | null;
+                media_type: string | null;
+                /** @description As rendered. */
+                duration_seconds: number | null;
+                /** @description As charged. */
+                priced_seconds: number | null;
+                lease_until: string | null;
+                stored_at: string | null;
+                expires_at: string | null;
+            }[];
+            /** @description The last 50 deliveries, newest first. */
+            webhooks: {
+                /** @description Of the delivery. */
+                id: string;
+                /** @description What it tells. */
+                type: string;
+                endpoint: string | null;
+                receiver: string | null;
+                /** @description `pending`, `delivered`, `failed`, `held` or `cancelled`. */
+                state: string;
+                /** @description How often it was tried. */
+                attempts: number;
+                next_attempt_at: string | null;
+                /** @description HTTP status of the last answer. */
+                last_status: number | null;
+                last_problem: string | null;
+                delivered_at: string | null;
+            }[];
+            /** @description The last 100, newest first. */
+            operator_actions: {
+                /** @description What was done. */
+                kind: string;
+                /** @description By whom. */
+                actor: string;
+                /** @description Why. */
+                reason: string;
+                /** @description What else there is to it. */
+                detail: {
+                    [key: string]: unknown;
+                };
+                /**
+                 * Format: date-time
+                 * @description When.
+                 * @example 2026-11-29T12:00:00.000Z
+                 */
+                at: string;
+            }[];
+            /** @description The last 100, newest first. */
+            events: {
+                /** @description Its number, from 1. */
+                seq: number;
+                /** @description `state`, `stage`, `progress`, `terminal` and so on. */
+                type: string;
+                /** @description What changed. */
+                data: {
+                    [key: string]: unknown;
+                };
+                /**
+                 * Format: date-time
+                 * @description When.
+                 * @example 2026-11-29T12:00:00.000Z
+                 */
+                at: string;
+            }[];
+        };
+        OperatedSubmission: {
+            /** @description Of the submission. */
+            id: string;
+            /** @description Its place among the tries, from 1. */
+            ordinal: number;
+            /** @description Where it went. */
+            provider: string;
+            /** @description Name of the API key that was used. */
+            credential: string;
+            /** @description `prepared`, `sending`, `unknown`, `accepted`, `refused` or `abandoned`. */
+            state: string;
+            /** @description As the provider got it. */
+            idempotency_key: string;
+            first_sent_at: string | null;
+            unknown_at: string | null;
+            accepted_at: string | null;
+            lease_until: string | null;
+            job_id: string | null;
+            provider_status: string | null;
+            problem: string | null;
+            refusal_code: string | null;
+            observed_at: string | null;
+            /** @description How often it was looked at. */
+            observations: number;
+            terminal_hint_at: string | null;
+            cancel_sent_at: string | null;
+            ended_at: string | null;
+            ended_as: string | null;
+            late_look_at: string | null;
+            late_success_at: string | null;
+            /** @description What the provider bills; null when nobody has said. */
+            cost: {
+                /**
+                 * @description Decimal number.
+                 * @example 0.25
+                 */
+                amount: string;
+                /** @description Of the amount. */
+                unit: string;
+                /** @description False = an estimate. */
+                final: boolean;
+                /** @description Who said so. */
+                source: string;
+                /**
+                 * Format: date-time
+                 * @description When it was booked.
+                 * @example 2026-11-29T12:00:00.000Z
+                 */
+                at: string;
+            } | null;
+            /** @description Further jobs that the provider reported for it. */
+            orphan_jobs: {
+                /** @description Of the provider. */
+                job_id: string;
+                /**
+                 * Format: date-time
+                 * @description When it was reported.
+                 * @example 2026-11-29T12:00:00.000Z
+                 */
+                reported_at: string;
+            }[];
+            /** @description Callbacks that came for it, also those not kept. */
+            callbacks: number;
+        };
+        Callback: {
+            /**
+             * @description Always `callback`.
+             * @constant
+             */
+            object: "callback";
+            /**
+             * @description Of the callback.
+             * @example cbk_12
+             */
+            id: string;
+            /** @description Who sent it. */
+            provider: string;
+            /** @description Under which of our API keys. */
+            credential: string;
+            submission: string | null;
+            generation: string | null;
+            /** @description Its run in the Temporal UI; null when `TEMPORAL_UI_URL` is not set. */
+            temporal_url: string | null;
+            job_id: string | null;
+            /** @description As the provider calls it. */
+            type: string;
+            /** @description Whether it tells an end. */
+            terminal: boolean;
+            /** @description From 0 to 1. */
+            progress: number | null;
+            /** @description Size of its body. */
+            bytes: number;
+            /**
+             * Format: date-time
+             * @description When it came.
+             * @example 2026-11-29T12:00:00.000Z
+             */
+            received_at: string;
+            seen_at: string | null;
+        };
+        OperatedWebhookDelivery: {
+            /**
+             * @description Never changes.
+             * @example whd_12
+             */
+            id: string;
+            /**
+             * @description Always `webhook_delivery`.
+             * @constant
+             */
+            object: "webhook_delivery";
+            /** @description The `webhook-id` header: the same at each attempt and each receiver; remember it. */
+            event_id: string;
+            /**
+             * @description What it tells.
+             * @enum {string}
+             */
+            type: "generation.succeeded" | "generation.failed" | "generation.cancelled" | "generation.expired" | "generation.updated" | "webhook.test";
+            /** @description The generation; null for a test. */
+            generation_id: string | null;
+            /** @description The endpoint; null for the `callback_url` of the generation. */
+            endpoint_id: string | null;
+            /**
+             * @description `pending` = due now or later, `failed` = the schedule is over, `held` = the endpoint is disabled, `cancelled` = it was deleted. All but `pending` can be sent again.
+             * @enum {string}
+             */
+            state: "pending" | "delivered" | "failed" | "held" | "cancelled";
+            /** @description How often it was tried. */
+            attempts: number;
+            next_attempt_at: string | null;
+            /** @description The HTTP status of the last answer; null without one. */
+            last_status: number | null;
+            /** @description Why the last attempt failed; null when it did not. */
+            last_problem: string | null;
+            /**
+             * Format: date-time
+             * @description When it happened.
+             * @example 2026-11-29T12:00:00.000Z
+             */
+            created_at: string;
+            delivered_at: string | null;
+            /** @description Id of its tenant. */
+            tenant: string;
+            /**
+             * @description Origin of the address; the rest of it is the tenant’s.
+             * @example https://example.com
+             */
+            receiver: string | null;
+            /** @description The run of its generation in the Temporal UI; null without one, or when `TEMPORAL_UI_URL` is not set. */
+            temporal_url: string | null;
+        };
+        OperatedWebhookDeliveryDetail: {
+            /**
+             * @description Never changes.
+             * @example whd_12
+             */
+            id: string;
+            /**
+             * @description Always `webhook_delivery`.
+             * @constant
+             */
+            object: "webhook_delivery";
+            /** @description The `webhook-id` header: the same at each attempt and each receiver; remember it. */
+            event_id: string;
+            /**
+             * @description What it tells.
+             * @enum {string}
+             */
+            type: "generation.succeeded" | "generation.failed" | "generation.cancelled" | "generation.expired" | "generation.updated" | "webhook.test";
+            /** @description The generation; null for a test. */
+            generation_id: string | null;
+            /** @description The endpoint; null for the `callback_url` of the generation. */
+            endpoint_id: string | null;
+            /**
+             * @description `pending` = due now or later, `failed` = the schedule is over, `held` = the endpoint is disabled, `cancelled` = it was deleted. All but `pending` can be sent again.
+             * @enum {string}
+             */
+            state: "pending" | "delivered" | "failed" | "held" | "cancelled";
+            /** @description How often it was tried. */
+            attempts: number;
+            next_attempt_at: string | null;
+            /** @description The HTTP status of the last answer; null without one. */
+            last_status: number | null;
+            /** @description Why the last attempt failed; null when it did not. */
+            last_problem: string | null;
+            /**
+             * Format: date-time
+             * @description When it happened.
+             * @example 2026-11-29T12:00:00.000Z
+             */
+            created_at: string;
+            delivered_at: string | null;
+            /** @description Id of its tenant. */
+            tenant: string;
+            /**
+             * @description Origin of the address; the rest of it is the tenant’s.
+             * @example https://example.com
+             */
+            receiver: string | null;
+            /** @description The run of its generation in the Temporal UI; null without one, or when `TEMPORAL_UI_URL` is not set. */
+            temporal_url: string | null;
+            /** @description The last attempts, newest first; at most 50. */
+            tries: {
+                /** @description Also the `X-Webhook-Attempt` header. */
+                attempt: number;
+                /**
+                 * Format: date-time
+                 * @description When it ended.
+                 * @example 2026-11-29T12:00:00.000Z
+                 */
+                at: string;
+                /** @description How long it took. */
+                duration_ms: number;
+                /** @description The HTTP status; null without an answer. */
+                status: number | null;
+                /** @description Why it failed, as a fixed word; null on a success. */
+                problem: string | null;
+                /** @description The same in a sentence. */
+                advice: string | null;
+            }[];
+        };
+        Tenant: {
+            /**
+             * @description Always `tenant`.
+             * @constant
+             */
+            object: "tenant";
+            /**
+             * @description Never changes.
+             * @example ten_06f1m4k2h8v7x9q3w5y1z0a2b4
+             */
+            id: string;
+            /** @description For operators. */
+            name: string;
+            /** @description How long its files are kept; null = as the settings say. */
+            retention_hours: number | null;
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+        };
+        ApiKey: {
+            /**
+             * @description Always `api_key`.
+             * @constant
+             */
+            object: "api_key";
+            /**
+             * @description The part between `dk_` and the next `_`.
+             * @example a8Kq02LmZx81TnVb
+             */
+            id: string;
+            /** @description Its tenant; null = an operator’s. */
+            tenant: string | null;
+            /** @description What it may do. */
+            scopes: ("generations" | "credits:grant" | "webhooks" | "admin")[];
+            /** @description Your own words. */
+            label: string;
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            expires_at: string | null;
+            revoked_at: string | null;
+            last_used_at: string | null;
+        };
+        NewApiKey: {
+            /**
+             * @description Always `api_key`.
+             * @constant
+             */
+            object: "api_key";
+            /**
+             * @description The part between `dk_` and the next `_`.
+             * @example a8Kq02LmZx81TnVb
+             */
+            id: string;
+            /** @description Its tenant; null = an operator’s. */
+            tenant: string | null;
+            /** @description What it may do. */
+            scopes: ("generations" | "credits:grant" | "webhooks" | "admin")[];
+            /** @description Your own words. */
+            label: string;
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            expires_at: string | null;
+            revoked_at: string | null;
+            last_used_at: string | null;
+            /**
+             * @description The key itself, in this answer only; a replay has none: revoke it then, and make another.
+             * @example dk_a8Kq02LmZx81TnVb_…
+             */
+            key?: string;
+        };
         Refund: {
             /**
              * @description Always `refund`.
@@ -1224,6 +1748,10 @@ export interface components {
              * @example bad-output
              */
             reason: string;
+            /** @description True = nothing was changed. */
+            dry_run: boolean;
+            /** @description Its run in the Temporal UI; null when `TEMPORAL_UI_URL` is not set. */
+            temporal_url: string | null;
         };
         Resolution: {
             /**
@@ -1244,6 +1772,107 @@ export interface components {
              * @example ticket 4711
              */
             reason: string;
+            /** @description True = nothing was changed. */
+            dry_run: boolean;
+            /** @description Its run in the Temporal UI; null when `TEMPORAL_UI_URL` is not set. */
+            temporal_url: string | null;
+        };
+        Sweep: {
+            /**
+             * @description Always `sweep`.
+             * @constant
+             */
+            object: "sweep";
+            /** @description What one pass of each brought. */
+            counts: {
+                /** @description Overdue rows, or wakes that nobody took, whose run was woken or started again. */
+                due_woken: number;
+                /** @description Rows that cannot be read, set aside for an operator. */
+                rows_parked: number;
+                /** @description Overdue rows whose run could not be woken; each is tried again after a growing pause. */
+                rows_set_aside: number;
+                /** @description Runs woken for callbacks that nobody had read; it should be 0. */
+                unseen_woken: number;
+                /** @description Runs of waiting generations that Temporal was asked for. */
+                runs_checked: number;
+                /** @description Those that were closed or gone and have been started again. */
+                runs_ensured: number;
+                /** @description Jobs in the lists of providers that were compared with our rows. */
+                jobs_listed: number;
+                /** @description Those that were attached to a submission whose answer was lost. */
+                jobs_matched: number;
+                /** @description Second jobs of a submission: their cost is ours. */
+                orphan_jobs: number;
+                /** @description Jobs with our signature of which we have no row: their cost is ours. */
+                stray_jobs: number;
+                /** @description Jobs of ended generations that were looked at, since nobody knew of their end. */
+                late_observed: number;
+                /** @description Files removed whose time was over or whose deletion was asked for. */
+                files_removed: number;
+                /** @description Rows of old history removed. */
+                rows_pruned: number;
+                /** @description Rows that violate an invariant, among what changed of late; it must be 0. */
+                violations: number;
+            };
+            /** @description Empty when all went well; what is here is tried again by itself. */
+            failed: {
+                /**
+                 * @description Which pass.
+                 * @enum {string}
+                 */
+                pass: "due" | "inbox" | "runs" | "jobs" | "late" | "files" | "history" | "invariants";
+                /**
+                 * @description What it could not do, or found amiss.
+                 * @enum {string}
+                 */
+                problem: "pass_failed" | "temporal_unavailable" | "ensure_failed" | "unreadable_row" | "list_unavailable" | "job_not_matched" | "job_taken" | "file_not_removed" | "late_success" | "invariant_violated";
+                /** @description How often. */
+                times: number;
+                /** @description Ids, providers or labels of invariants; at most ten. */
+                keys: string[];
+            }[];
+            /** @description Passes that need providers, when this process has none. */
+            left_to_workers: ("due" | "inbox" | "runs" | "jobs" | "late" | "files" | "history" | "invariants")[];
+        };
+        OperatorAction: {
+            /**
+             * @description Always `operator_action`.
+             * @constant
+             */
+            object: "operator_action";
+            /** @description Id of the generation. */
+            generation: string;
+            /** @description What was asked for, as in the path. */
+            action: string;
+            /**
+             * @description What it has brought about. `searching`: its job is not known, it is looked for where the provider can be asked. `attaching`: the provider is asked for the job, which is attached when it is there. `…_late`: nothing changes for the tenant. `requested`: the provider is asked to cancel, its answer decides.
+             * @enum {string}
+             */
+            outcome: "woken" | "cancelled" | "requested" | "observing" | "searching" | "observing_late" | "storing" | "attaching" | "attaching_late" | "attached" | "ended" | "resubmitting" | "redelivering";
+            /** @description True = nothing was changed. */
+            dry_run: boolean;
+            /**
+             * @description How it stands after it.
+             * @enum {string}
+             */
+            state: "queued" | "running" | "succeeded" | "failed" | "cancelled" | "expired";
+            /**
+             * @description How it stands after it.
+             * @enum {string}
+             */
+            stage: "queued" | "submitting" | "submission_unknown" | "waiting" | "storing" | "settling" | "needs_operator" | "done";
+            /** @description The submission that it was about. */
+            submission: string | null;
+            /** @description The job that it was about. */
+            job_id: string | null;
+            /** @description Jobs looked at, outputs tried again, webhooks sent again. */
+            count: number | null;
+            /** @description Webhooks left out: their endpoint is disabled or deleted. */
+            skipped: number | null;
+            /** @description Until when outputs are tried now. */
+            store_until: string | null;
+            /** @description Its run in the Temporal UI; null when `TEMPORAL_UI_URL` is not set. */
+            temporal_url: string | null;
         };
         Limit: {
             /**
@@ -1304,6 +1933,59 @@ export interface components {
              * @description When new submits were stopped today; null = they are not.
              */
             reached_at: string | null;
+        };
+        Pause: {
+            /**
+             * @description Always `pause`.
+             * @constant
+             */
+            object: "pause";
+            /**
+             * @description What is stopped.
+             * @example provider
+             * @enum {string}
+             */
+            kind: "provider" | "model" | "tenant";
+            /**
+             * @description Name of the provider, id of the model or of the tenant.
+             * @example infro
+             */
+            target: string;
+            /** @description Why it was paused. */
+            reason: string;
+            /**
+             * @description Who paused it.
+             * @example key:key_06f1m4k2h8v7x9q3w5y1z0a2b4
+             */
+            actor: string;
+            /**
+             * Format: date-time
+             * @description Since when.
+             */
+            created_at: string;
+        };
+        Paused: {
+            /**
+             * @description `already_paused`: nothing was changed, and the pause is the first one.
+             * @enum {string}
+             */
+            outcome: "paused" | "already_paused";
+            /** @description True = nothing was changed. */
+            dry_run: boolean;
+            pause: components["schemas"]["Pause"];
+        };
+        Resumed: {
+            /**
+             * @description `not_paused`: nothing was paused under this name, and nothing was changed.
+             * @enum {string}
+             */
+            outcome: "resumed" | "not_paused";
+            /** @description True = nothing was changed. */
+            dry_run: boolean;
+            /** @description As it stood; null = it was not paused. */
+            pause: components["schemas"]["Pause"] | null;
+            /** @description How many that wait go on now, within seconds. */
+            generations_due: number;
         };
     };
     responses: never;

@@ -14,6 +14,7 @@ import { createFileDelivery } from '../../src/services/file-delivery.ts';
 import { createGenerationChanges, type GenerationChanges } from '../../src/services/generation-changes.ts';
 import { createReadiness } from '../../src/services/check-readiness.ts';
 import { createInputSlots } from '../../src/services/slots.ts';
+import type { SweepContext } from '../../src/services/sweep-context.ts';
 import { createScan, createStorage } from '../../src/storage/index.ts';
 
 export const WEBHOOK_SECRET = 'whsec_testsecrettestsecrettestsecret';
@@ -49,6 +50,22 @@ export function fileParts() {
     runUrl: (id: string) => `http://ui.test/namespaces/default/workflows/${id}`,
     retentionMs: 30 * 86_400_000,
     fileDelivery: createFileDelivery(),
+  };
+}
+
+/** A sweep whose runs are all there, at providers that have no list. */
+export function sweepOf(db: Db, signal: AbortSignal, woken: TestApi['woken']): SweepContext {
+  return {
+    db,
+    ensure: async (run, reason) => {
+      woken.push({ run, reason });
+    },
+    isRunOpen: async () => true,
+    storage: { remove: async () => {} },
+    providers: new Map(),
+    callbacks: { submissionOf: () => null },
+    onProblem: () => {},
+    signal,
   };
 }
 
@@ -91,7 +108,8 @@ export async function startApi(
     waiters: createWaiters(8),
     readiness: createReadiness([], () => {}),
     draining: draining.signal,
-    logger: createLogger('info', 'api', { write: (line: string) => logs.push(line) }),
+    sweep: sweepOf(db, draining.signal, woken),
+    logger: createLogger('info', 'api', { destination: { write: (line: string) => logs.push(line) } }),
     ...overrides,
   });
   const server = createApiServer(app, limits);

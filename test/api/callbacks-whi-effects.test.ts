@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadGeneration } from '../../src/db/index.ts';
-import { sweepOnce } from '../../src/loops/sweep.ts';
+import { sweepDue } from '../../src/services/sweep-due.ts';
 import type { OutboundHttp } from '../../src/net/index.ts';
 import { useDatabase } from '../db/database.ts';
 import { accept } from '../db/fixtures.ts';
@@ -138,13 +138,13 @@ describe.each(SENDERS)('callbacks of $provider', (sender) => {
       ensure: async ({ generationId }: { generationId: string }) => void ensured.push(generationId),
       onProblem: () => {},
     };
-    await sweepOnce(deps);
+    await sweepDue(deps);
     expect(ensured).not.toContain(job.generationId);
     await database.sql(
       `UPDATE generation SET wake_requested_at = wake_requested_at - interval '6 seconds' WHERE id = $1`,
       [job.generationId],
     );
-    await sweepOnce(deps);
+    await sweepDue(deps);
     expect(ensured).toContain(job.generationId);
   });
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { ConfigError, loadApiConfig, loadWorkerConfig } from '../../src/config.ts';
+import { ConfigError, loadApiConfig, loadToolConfig, loadWorkerConfig } from '../../src/config.ts';
 import { DEFAULT_CATALOGUE } from '../../src/domain/default-catalogue.ts';
 
 const firstWord = (text: string): string => text.split(' ')[0] ?? '';
@@ -131,6 +131,55 @@ describe('loadApiConfig', () => {
     }
     expect(problems({ ...MINIMAL, OUTPUT_LINKS: 'direct' })).toEqual([
       'OUTPUT_LINKS must be one of proxy, presigned',
+    ]);
+  });
+
+  it('TEMPORAL_UI_URL, TEMPORAL_CODEC_KEYS and OTEL_EXPORTER_OTLP_ENDPOINT: off unless set', () => {
+    const off = { temporalUiUrl: null, codecKeys: null, tracesUrl: null };
+    expect(loadApiConfig(MINIMAL)).toMatchObject(off);
+    const env = {
+      ...MINIMAL,
+      TEMPORAL_UI_URL: 'https://temporal.example.com/',
+      TEMPORAL_CODEC_KEYS: `c2:${KEY}, c1:${Buffer.alloc(32, 2).toString('base64')}`,
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://otel:4318/',
+    };
+    for (const config of [loadApiConfig(env), loadWorkerConfig(env)]) {
+      expect(config).toMatchObject({
+        temporalUiUrl: 'https://temporal.example.com',
+        tracesUrl: 'http://otel:4318',
+      });
+      expect(config.codecKeys?.keys.map(({ id }) => id)).toEqual(['c2', 'c1']);
+    }
+    expect(loadToolConfig(env).codecKeys?.keys[0].id).toBe('c2');
+    const bad = {
+      TEMPORAL_UI_URL: 'temporal.hidden',
+      TEMPORAL_CODEC_KEYS: 'c1:aGlkZGVu',
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'grpc://hidden',
+    };
+    const found = problems({ ...MINIMAL, ...bad });
+    expect(found.map(firstWord).sort(byText)).toEqual(Object.keys(bad).sort(byText));
+    expect(found.join()).not.toMatch(/hidden|aGlkZGVu/);
+  });
+
+  it('WORKER_DEPLOYMENT and WORKER_BUILD_ID: both or none', () => {
+    const both = { ...MINIMAL, WORKER_DEPLOYMENT: 'darkroom', WORKER_BUILD_ID: '2026-11-30' };
+    expect(loadWorkerConfig(MINIMAL).deployment).toBeNull();
+    expect(loadWorkerConfig(both).deployment).toEqual({ name: 'darkroom', buildId: '2026-11-30' });
+    const one = { ...MINIMAL, WORKER_BUILD_ID: '2026-11-30' };
+    expect(() => loadWorkerConfig(one)).toThrow(/WORKER_DEPLOYMENT and WORKER_BUILD_ID belong together/);
+    expect(() => loadWorkerConfig({ ...both, WORKER_BUILD_ID: 'a.b' })).toThrow(/WORKER_BUILD_ID must be/);
+  });
+
+  it("a profile of Temporal that can't be read is named beside the others, without a line of it", () => {
+    const TEMPORAL_CONFIG_FILE = join(folder, 'temporal.toml');
+    const missing = { ...MINIMAL, PORT: 'x', TEMPORAL_TLS_CLIENT_CERT_PATH: join(folder, 'none.pem') };
+    expect(problems({ ...missing, TEMPORAL_TLS_CLIENT_KEY_DATA: 'k' }).map(firstWord)).toEqual([
+      'PORT',
+      'TEMPORAL_CONFIG_FILE',
+    ]);
+    writeFileSync(TEMPORAL_CONFIG_FILE, '[profile.default]\napi_key = hidden');
+    expect(problems({ ...MINIMAL, TEMPORAL_CONFIG_FILE })).toEqual([
+      'TEMPORAL_CONFIG_FILE is not valid: it needs a table [profile.NAME] of the name in TEMPORAL_PROFILE',
     ]);
   });
 

@@ -47,7 +47,7 @@ describe('a storage that fails', () => {
     expect(answer.headers['content-length']).not.toBe('100');
     expect(counted.taken).toBe(0);
     const logged = api.logs.join('');
-    expect(logged).toContain('request failed');
+    expect(logged).toContain('"problem":"storage_unavailable"');
     expect(logged + answer.text + JSON.stringify(answer.headers)).not.toMatch(/SECRET123|bucket\.example/);
   });
 
@@ -73,7 +73,7 @@ describe('a storage that fails', () => {
     });
     await expect(fetchFile(api.url, link)).rejects.toThrow(/aborted|hang up|ECONNRESET/);
     await eventually(async () => (counted.taken === 0 ? true : undefined));
-    const logged = await eventually(async () => api.logs.find((line) => line.includes('request failed')));
+    const logged = await eventually(async () => api.logs.find((line) => line.includes('"level":50')));
     expect(JSON.parse(logged)).toMatchObject({ problem: 'storage_unavailable' });
     expect(api.logs.join('')).not.toContain('SECRET123');
   });

@@ -88,6 +88,16 @@ export const OPERATOR_KINDS: Readonly<Record<string, Kind>> = {
     of: ({ tenant }) => tenant.id,
     unknown: newId('ten'),
   },
+  '/admin/v1/keys/{id}': {
+    code: 'api_key_not_found',
+    of: ({ tenant }) => tenant.keyId,
+    unknown: '0'.repeat(16),
+  },
+  '/admin/v1/webhook-deliveries/{delivery}': {
+    code: 'webhook_delivery_not_found',
+    of: ({ delivery }) => delivery,
+    unknown: 'whd_999999999',
+  },
   '/admin/v1/providers/{provider}': {
     code: 'provider_not_found',
     of: () => 'infro',
@@ -116,6 +126,7 @@ export const BODIES: Readonly<Record<string, object | null>> = {
   'post /v1/webhook-deliveries/{delivery}/redeliver': null,
   'post /admin/v1/generations/{id}/refunds': { reason: 'matrix', credits: 1 },
   'post /admin/v1/generations/{id}/resolution': { state: 'failed', reason: 'matrix' },
+  'post /admin/v1/webhook-deliveries/{delivery}/redeliver': { reason: 'matrix' },
   'put /admin/v1/tenants/{id}/limits': { scope: 'tenant', ...NO_LIMITS, reason: 'matrix' },
   'put /admin/v1/providers/{provider}/budget': { amount_per_day: null, reason: 'matrix' },
 };

@@ -52,6 +52,7 @@ describe('GET /v1/models', () => {
         adjustments: [{ when: { audio: true }, percent: 150 }],
       },
       outputs: { max_count: 1, media_types: ['video/mp4'] },
+      paused: false,
       expected_duration_seconds: 180,
       deadline_seconds: { default: 1_800, max: 7_200 },
     });
@@ -108,6 +109,7 @@ describe('POST /v1/quotes', () => {
         account: 'default',
         available: 120,
         affordable: true,
+        paused: false,
       },
     ]);
     expect(await rowsOf(db, tenant.id)).toEqual({ generations: 0, holds: 0, held: 0 });

@@ -9,7 +9,7 @@ import { isWatchable, scopeOf } from '../../src/api/route.ts';
 import { ROUTES } from '../../src/api/routes/index.ts';
 import { SCOPES } from '../../src/domain/api-key.ts';
 import { DEFAULT_CATALOGUE } from '../../src/domain/default-catalogue.ts';
-import { startApi, stubDb, testKeyring, type TestApi, fileParts, NO_CHANGES } from './api.ts';
+import { startApi, stubDb, testKeyring, type TestApi, fileParts, NO_CHANGES, sweepOf } from './api.ts';
 import { send } from './client.ts';
 
 const METHODS = new Set(['get', 'put', 'post', 'delete', 'patch', 'options', 'head', 'trace']);
@@ -95,6 +95,7 @@ describe('the API document', () => {
       logger: createLogger('silent', 'api'),
       ...fileParts(),
       changes: NO_CHANGES,
+      sweep: sweepOf(stubDb().db, new AbortController().signal, []),
     });
     const mounted = mountedRoutes(app).sort();
     expect(mounted.length).toBeGreaterThan(10);

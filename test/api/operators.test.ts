@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { ROUTES } from '../../src/api/routes/index.ts';
 import { accept, send as sendToProvider } from '../db/fixtures.ts';
 import { send } from './client.ts';
 import { codeOf, pathsOf, useApi } from './suite.ts';
@@ -6,7 +7,6 @@ import { create, grant, newTenant, sendJson } from './tenants.ts';
 
 const suite = useApi();
 
-const UNKNOWN_GENERATION = `gen_${'0'.repeat(26)}`;
 const UNKNOWN_TENANT = `ten_${'0'.repeat(26)}`;
 
 const put = (path: string, body: unknown, key = suite.operator.key) =>
@@ -15,32 +15,45 @@ const read = (path: string, key = suite.operator.key) =>
   send(suite.api.url, { path: `/admin/v1/${path}`, headers: { Authorization: `Bearer ${key}` } });
 
 describe('every operator route', () => {
-  const calls: [string, string, object][] = [
-    ['POST', `generations/${UNKNOWN_GENERATION}/refunds`, { reason: 'x' }],
-    ['POST', `generations/${UNKNOWN_GENERATION}/resolution`, { state: 'failed', reason: 'x' }],
-    ['GET', `tenants/${UNKNOWN_TENANT}/limits`, {}],
-    ['PUT', `tenants/${UNKNOWN_TENANT}/limits`, {}],
-    ['GET', 'provider-budgets', {}],
-    ['PUT', 'providers/infro/budget', { amount_per_day: null, reason: 'x' }],
-  ];
-  it.each(calls)('%s %s is for operators only', async (method, path, body) => {
-    const tenant = await newTenant(suite.db, { scopes: ['generations', 'credits:grant'] });
-    const call = (headers: Record<string, string>) =>
+  const routes = ROUTES.filter(({ auth }) => auth === 'operator').map(
+    ({ method, path }) => [method.toUpperCase(), path] as const,
+  );
+
+  it('begins with /admin/v1/, and nothing else does', () => {
+    expect(ROUTES.filter(({ path }) => path.startsWith('/admin/')).map(({ auth }) => auth)).toEqual(
+      routes.map(() => 'operator'),
+    );
+    expect(routes.filter(([, path]) => !path.startsWith('/admin/v1/'))).toEqual([]);
+  });
+
+  it('is for operators only: who may not ask is told nothing of what there is, and leaves no record', async () => {
+    const tenant = await newTenant(suite.db, { scopes: ['generations', 'credits:grant', 'webhooks'] });
+    const made = (await create(suite.api.url, tenant)).json()['id'] as string;
+    const before = await suite.db.prisma.operatorAction.count();
+    const call = (method: string, path: string, headers: Record<string, string>) =>
       send(suite.api.url, {
         method,
-        path: `/admin/v1/${path}`,
-        headers: { 'Content-Type': 'application/json', ...headers },
-        ...(method === 'GET' ? {} : { body: JSON.stringify(body) }),
+        path,
+        headers: { 'Content-Type': 'application/json', 'Idempotency-Key': 'x', ...headers },
+        ...(method === 'GET' || method === 'DELETE' ? {} : { body: '{"reason":"x"}' }),
       });
-    const refused = await call({ Authorization: `Bearer ${tenant.key}` });
-    expect(codeOf(refused)).toEqual([403, 'scope_missing']);
-    expect(refused.headers['www-authenticate']).toContain('error="insufficient_scope", scope="admin"');
-    expect(codeOf(await call({}))).toEqual([401, 'api_key_missing']);
-    expect(codeOf(await call({ Authorization: `Bearer ${suite.operator.key.slice(0, -1)}x` }))).toEqual([
-      401,
-      'api_key_invalid',
-    ]);
-    expect(await suite.db.prisma.operatorAction.count({ where: { tenantId: tenant.id } })).toBe(0);
+    const paths = routes.flatMap(([method, path]) =>
+      (path.includes('{') ? [UNKNOWN_TENANT, tenant.id, made, 'x'] : ['']).map(
+        (id) => [method, path.replaceAll(/\{\w+\}/g, id)] as const,
+      ),
+    );
+    expect(paths.length).toBeGreaterThan(2 * routes.length);
+    const last = suite.operator.key.at(-1);
+    for (const [method, path] of paths) {
+      const name = `${method} ${path}`;
+      const refused = await call(method, path, { Authorization: `Bearer ${tenant.key}` });
+      expect(codeOf(refused), name).toEqual([403, 'scope_missing']);
+      expect(refused.headers['www-authenticate']).toContain('error="insufficient_scope", scope="admin"');
+      expect(codeOf(await call(method, path, {})), name).toEqual([401, 'api_key_missing']);
+      const wrong = { Authorization: `Bearer ${suite.operator.key.slice(0, -1)}${last === 'x' ? 'y' : 'x'}` };
+      expect(codeOf(await call(method, path, wrong)), name).toEqual([401, 'api_key_invalid']);
+    }
+    expect(await suite.db.prisma.operatorAction.count()).toBe(before);
   });
 
   it('an operator’s key is no tenant’s key', async () => {

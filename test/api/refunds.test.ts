@@ -41,6 +41,8 @@ describe('POST /admin/v1/generations/{id}/refunds', () => {
       credits: 30,
       refunded_credits: 30,
       reason: 'bad-output',
+      dry_run: false,
+      temporal_url: `http://ui.test/namespaces/default/workflows/${id}`,
     };
     expect([first.status, first.json()]).toEqual([201, view]);
     for (const again of [part, { reason: 'bad-output' }, { reason: 'bad-output', credits: 30 }]) {

@@ -36,6 +36,8 @@ describe('POST /admin/v1/generations/{id}/resolution', () => {
         error_code: 'provider_unavailable',
         captured_credits: 0,
         reason: 'ticket 9',
+        dry_run: false,
+        temporal_url: `http://ui.test/namespaces/default/workflows/${id}`,
       },
     ]);
     expect((await get(suite.api.url, tenant, `/v1/generations/${id}`)).json()).toMatchObject({

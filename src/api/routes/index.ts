@@ -1,8 +1,28 @@
 import type { Route } from '../route.ts';
+import {
+  cancelByOperatorRoute,
+  observeGenerationRoute,
+  redeliverGenerationRoute,
+  wakeGenerationRoute,
+} from './admin/actions-run.ts';
+import { retryStoringRoute } from './admin/actions-storing.ts';
+import { attachJobRoute, notAcceptedRoute } from './admin/actions-submission.ts';
 import { listBudgetsRoute, setBudgetRoute } from './admin/budgets.ts';
+import { listCallbacksRoute } from './admin/callbacks.ts';
+import {
+  listOperatedDeliveriesRoute,
+  redeliverOperatedRoute,
+  showOperatedDeliveryRoute,
+} from './admin/deliveries.ts';
+import { findGenerationsRoute } from './admin/find-generations.ts';
+import { createKeyRoute, listKeysRoute, revokeKeyRoute } from './admin/keys.ts';
 import { listLimitsRoute, setLimitRoute } from './admin/limits.ts';
+import { listPausesRoute, pauseRoute, resumeRoute } from './admin/pauses.ts';
 import { refundGenerationRoute } from './admin/refunds.ts';
 import { resolveGenerationRoute } from './admin/resolution.ts';
+import { showGenerationRoute } from './admin/show-generation.ts';
+import { createTenantRoute, listTenantsRoute } from './admin/tenants.ts';
+import { sweepRoute } from './admin/sweep.ts';
 import { receiveAccountCallbackRoute, receiveCallbackRoute } from './callbacks/receive.ts';
 import { listAccountEntriesRoute, listEntriesRoute } from './credits/entries.ts';
 import { getAccountCreditsRoute, getCreditsRoute } from './credits/get.ts';
@@ -78,12 +98,34 @@ export const ROUTES: readonly Route[] = [
   listWebhookDeliveriesRoute,
   getWebhookDeliveryRoute,
   redeliverWebhookRoute,
+  findGenerationsRoute,
+  showGenerationRoute,
+  listCallbacksRoute,
+  listOperatedDeliveriesRoute,
+  showOperatedDeliveryRoute,
+  redeliverOperatedRoute,
+  listTenantsRoute,
+  createTenantRoute,
+  listKeysRoute,
+  createKeyRoute,
+  revokeKeyRoute,
   refundGenerationRoute,
   resolveGenerationRoute,
+  sweepRoute,
+  wakeGenerationRoute,
+  observeGenerationRoute,
+  retryStoringRoute,
+  attachJobRoute,
+  notAcceptedRoute,
+  cancelByOperatorRoute,
+  redeliverGenerationRoute,
   listLimitsRoute,
   setLimitRoute,
   listBudgetsRoute,
   setBudgetRoute,
+  listPausesRoute,
+  pauseRoute,
+  resumeRoute,
   receiveCallbackRoute,
   receiveAccountCallbackRoute,
   healthRoute,

@@ -8,6 +8,17 @@ export const reason = reasonText.meta({
   example: 'ticket 4711',
 });
 
+/** The same call, undone. */
+export const dryRun = z
+  .boolean()
+  .optional()
+  .meta({ description: 'Only tell what would come of it: nothing is changed, nobody is woken.' });
+
+/** In every answer about a generation. */
+export const temporalUrl = z.string().nullable().meta({
+  description: 'Its run in the Temporal UI; null when `TEMPORAL_UI_URL` is not set.',
+});
+
 export const tenantParams = z.object({
   id: z.string().meta({ description: 'Id of the tenant.', example: 'ten_06f1m4k2h8v7x9q3w5y1z0a2b4' }),
 });
@@ -20,3 +31,24 @@ export function noSuchGeneration(): Problem {
 export function noSuchTenant(): Problem {
   return new Problem('tenant_not_found', 'Check the id; "darkroom tenant list" shows all.');
 }
+
+/** One Idempotency-Key stands for one body. */
+export function keyReuse(what: string): Problem {
+  return new Problem(
+    'idempotency_key_reuse',
+    `Use a new Idempotency-Key for another ${what}; this one stands for another body.`,
+  );
+}
+
+/** A yes or no in a query. */
+export const flag = z.enum(['true', 'false']);
+
+function isStorable(text: string): boolean {
+  const ms = Date.parse(text);
+  return ms >= 0 && ms < Date.UTC(9999, 0);
+}
+
+/** A time that the database can keep. */
+export const storableTime = z.iso
+  .datetime({ offset: true, error: 'Use an ISO 8601 time with its zone, like 2026-11-29T12:00:00Z.' })
+  .refine(isStorable, 'Use a time between 1970 and 9999.');

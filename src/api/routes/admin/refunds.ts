@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import { operate } from '../../../services/operate.ts';
 import { refundGeneration } from '../../../services/refund-generation.ts';
 import { Problem } from '../../problems.ts';
 import { json, type OperatorRoute } from '../../route.ts';
 import { JSON_PROBLEMS, readJsonObject } from '../../strict-json.ts';
 import { parseBody, reasonText } from '../../validation.ts';
 import { generationParams } from '../generations/parts.ts';
-import { noSuchGeneration } from './parts.ts';
+import { dryRun, noSuchGeneration, temporalUrl } from './parts.ts';
 
 const credits = z.int().min(1);
 const slug = z
@@ -22,6 +23,7 @@ const bodySchema = z.strictObject({
   note: reasonText
     .optional()
     .meta({ description: 'More words, for operators only.', example: 'ticket 4711' }),
+  dry_run: dryRun,
 });
 
 const refundSchema = z
@@ -33,6 +35,8 @@ const refundSchema = z
       description: 'What all refunds of the generation have given back by now.',
     }),
     reason: slug,
+    dry_run: z.boolean().meta({ description: 'True = nothing was changed.' }),
+    temporal_url: temporalUrl,
   })
   .meta({ id: 'Refund' });
 const content = { 'application/json': { schema: refundSchema } };
@@ -67,29 +71,37 @@ export const refundGenerationRoute: OperatorRoute = {
     },
     responses: {
       '201': { description: 'Refunded.', content },
-      '200': { description: 'Refunded before, for this reason; nothing changed.', content },
+      '200': {
+        description: 'Refunded before, for this reason, or a dry run; nothing changed.',
+        content,
+      },
     },
   }),
   handle: (ctx) => async (call) => {
     const body = parseBody(bodySchema, await readJsonObject(call.request));
     const { reason } = body;
     const id = call.params['id']!;
-    const refund = await refundGeneration(ctx, {
-      id,
-      credits: body.credits ?? null,
-      reason,
-      note: body.note ?? null,
-      actor: call.actor,
-    });
+    const dry = body.dry_run ?? false;
+    const refund = await operate(ctx, dry, (operator) =>
+      refundGeneration(operator, {
+        id,
+        credits: body.credits ?? null,
+        reason,
+        note: body.note ?? null,
+        actor: call.actor,
+      }),
+    );
     switch (refund.outcome) {
       case 'refunded':
       case 'duplicate':
-        return json(refund.outcome === 'refunded' ? 201 : 200, {
+        return json(refund.outcome === 'refunded' && !dry ? 201 : 200, {
           object: 'refund',
           generation: id,
           credits: refund.credits,
           refunded_credits: refund.refunded,
           reason,
+          dry_run: dry,
+          temporal_url: ctx.runUrl(id),
         });
       case 'reason_used':
         throw new Problem(

@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import { operate } from '../../../services/operate.ts';
 import { resolveGeneration } from '../../../services/resolve-generation.ts';
 import { Problem } from '../../problems.ts';
 import { json, type OperatorRoute } from '../../route.ts';
 import { JSON_PROBLEMS, readJsonObject } from '../../strict-json.ts';
 import { parseBody } from '../../validation.ts';
 import { generationParams } from '../generations/parts.ts';
-import { noSuchGeneration, reason } from './parts.ts';
+import { dryRun, noSuchGeneration, reason, temporalUrl } from './parts.ts';
 
 /** What an operator may decide; the codes of outputs are decided by the rows. */
 const ERROR_CODES = [
@@ -44,6 +45,7 @@ const bodySchema = z
           '`output_lost` or `output_invalid` instead, by what became of its outputs.',
       }),
     reason,
+    dry_run: dryRun,
   })
   .refine(({ state, error_code: code }) => state === 'failed' || code === undefined, {
     path: ['error_code'],
@@ -64,6 +66,8 @@ const resolutionSchema = z
       .min(0)
       .meta({ description: 'Charged for what is stored; the rest is released.' }),
     reason,
+    dry_run: z.boolean().meta({ description: 'True = nothing was changed.' }),
+    temporal_url: temporalUrl,
   })
   .meta({ id: 'Resolution' });
 
@@ -104,13 +108,16 @@ export const resolveGenerationRoute: OperatorRoute = {
   handle: (ctx) => async (call) => {
     const body = parseBody(bodySchema, await readJsonObject(call.request));
     const id = call.params['id']!;
-    const resolved = await resolveGeneration(ctx, {
-      id,
-      state: body.state,
-      errorCode: body.state === 'failed' ? (body.error_code ?? DEFAULT_CODE) : null,
-      reason: body.reason,
-      actor: call.actor,
-    });
+    const dry = body.dry_run ?? false;
+    const resolved = await operate(ctx, dry, (operator) =>
+      resolveGeneration(operator, {
+        id,
+        state: body.state,
+        errorCode: body.state === 'failed' ? (body.error_code ?? DEFAULT_CODE) : null,
+        reason: body.reason,
+        actor: call.actor,
+      }),
+    );
     switch (resolved.outcome) {
       case 'resolved':
         return json(200, {
@@ -120,6 +127,8 @@ export const resolveGenerationRoute: OperatorRoute = {
           error_code: resolved.errorCode,
           captured_credits: resolved.captured,
           reason: body.reason,
+          dry_run: dry,
+          temporal_url: ctx.runUrl(id),
         });
       case 'already_terminal':
         throw new Problem(

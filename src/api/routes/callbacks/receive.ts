@@ -64,6 +64,7 @@ async function receive(ctx: ApiContext, call: Call, token: string | null): Promi
   });
   switch (received.outcome) {
     case 'taken':
+      return { ...json(200, {}), generation: received.generationId };
     case 'ignored':
       return json(200, {});
     case 'unverified':

@@ -15,6 +15,9 @@ import { requestProblem } from './request-problems.ts';
 /** Seconds after which a first look may be worth it. */
 const FIRST_LOOK_SECONDS = 2;
 
+/** A person ends a pause; nobody knows when. */
+const PAUSED_RETRY_SECONDS = '60';
+
 export const createGenerationRoute: TenantRoute = {
   method: 'post',
   path: '/v1/generations',
@@ -26,6 +29,8 @@ export const createGenerationRoute: TenantRoute = {
     'invalid_request',
     'unknown_model',
     'unknown_account',
+    'tenant_paused',
+    'model_paused',
     'input_not_found',
     'input_unusable',
     'webhook_secret_missing',
@@ -45,7 +50,7 @@ export const createGenerationRoute: TenantRoute = {
     description:
       'Holds its price in credits and takes the job; the work goes on in the background. Poll `poll_url` for its state. ' +
       'A file that the input names by its URL is fetched before the answer, which takes up to 15 seconds more; a repeated request ' +
-      'fetches nothing. A refused call (400, 402, 404, 409 `price_changed`, 422 `input_unusable`, 429) leaves the Idempotency-Key free.',
+      'fetches nothing. A refused call (400, 402, 403, 404, 409 `price_changed`, 422 `input_unusable`, 429, 503) leaves the Idempotency-Key free.',
     tags: ['Generations'],
     requestParams: { header: idempotencyKeyHeader },
     requestBody: {
@@ -90,6 +95,7 @@ function replyTo(ctx: ApiContext, call: TenantCall, outcome: CreateGenerationOut
     case 'replayed':
       return {
         status: 202,
+        generation: outcome.generationId,
         headers: {
           Location: generationPath(outcome.generationId),
           'Retry-After': String(FIRST_LOOK_SECONDS),
@@ -109,6 +115,17 @@ function replyTo(ctx: ApiContext, call: TenantCall, outcome: CreateGenerationOut
       throw new Problem('unknown_account', 'Grant credits to this account first; a grant creates it.', {
         errors: [{ path: '/account', message: 'No account of this name.' }],
       });
+    case 'tenant_paused':
+      throw new Problem(
+        'tenant_paused',
+        'New generations of your tenant are stopped for now; what runs goes on. Ask your operator.',
+      );
+    case 'model_paused':
+      throw new Problem(
+        'model_paused',
+        'This model takes nothing new for now: use another one, or send the same request again later.',
+        { headers: { 'Retry-After': PAUSED_RETRY_SECONDS } },
+      );
     case 'unknown_input':
       throw new Problem('input_not_found', 'Upload the file (again): it was deleted or never there.', {
         errors: [{ path: `/input/${outcome.field}`, message: 'No stored input of this id.' }],

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Catalogue, Model } from '../../../domain/catalogue.ts';
 import { METHODS } from '../../../domain/input-fields.ts';
 import { inputSchema } from '../../../domain/input-schema.ts';
+import { findPausedModels } from '../../../services/list-pauses.ts';
 import { json, type TenantRoute } from '../../route.ts';
 import { invalidQuery, parseQuery } from '../../validation.ts';
 import { priceSchema } from './price.ts';
@@ -28,6 +29,9 @@ const modelSchema = z
           .meta({ description: 'What an output can be.', example: ['video/mp4'] }),
       })
       .meta({ description: 'What it delivers.' }),
+    paused: z.boolean().meta({
+      description: 'True while no new generation of it is taken: creating one answers 503 `model_paused`.',
+    }),
     expected_duration_seconds: seconds.meta({ description: 'How long it usually takes.' }),
     deadline_seconds: z
       .object({
@@ -50,7 +54,8 @@ function providersOf({ routes }: Model): string[] {
   return [...new Set(routes.map(({ provider }) => provider))];
 }
 
-function viewModel(model: Model): z.infer<typeof modelSchema> {
+/** All but what changes while the process runs. */
+function viewModel(model: Model): Omit<z.infer<typeof modelSchema>, 'paused'> {
   const { default: preset, max } = model.deadlineSeconds;
   return {
     id: model.id,
@@ -99,12 +104,12 @@ export const listModelsRoute: TenantRoute = {
     const names = providerNames(ctx.catalogue);
     return async (call) => {
       const { provider } = parseQuery(querySchema, call.query);
-      if (provider === undefined) return json(200, { data: all });
-      const data = all.filter(({ providers }) => providers.includes(provider));
-      if (data.length === 0) {
+      const asked = all.filter(({ providers }) => provider === undefined || providers.includes(provider));
+      if (asked.length === 0) {
         throw invalidQuery([{ path: '/provider', message: `No model has it; use one of ${names}.` }]);
       }
-      return json(200, { data });
+      const paused = await findPausedModels(ctx);
+      return json(200, { data: asked.map((model) => ({ ...model, paused: paused.has(model.id) })) });
     };
   },
 };

@@ -19,6 +19,9 @@ const quoteSchema = z
       .nullable()
       .meta({ description: 'Its available credits now; null when there is no such account yet.' }),
     affordable: z.boolean().meta({ description: 'Whether they suffice now.' }),
+    paused: z.boolean().meta({
+      description: 'True while no new generation of this model, or of your tenant, is taken.',
+    }),
   })
   .meta({ id: 'Quote' });
 
@@ -54,7 +57,7 @@ export const createQuoteRoute: TenantRoute = {
     const body = await readJsonObject(call.request);
     const quoted = await quoteGeneration(ctx, { tenantId: call.tenantId, body });
     if (quoted.outcome !== 'quoted') throw requestProblem(quoted);
-    const { model, credits, creditsPerOutput, outputs, account, available } = quoted.quote;
+    const { model, credits, creditsPerOutput, outputs, account, available, paused } = quoted.quote;
     return json(200, {
       object: 'quote',
       model,
@@ -64,6 +67,7 @@ export const createQuoteRoute: TenantRoute = {
       account,
       available,
       affordable: available !== null && available >= credits,
+      paused,
     });
   },
 };
