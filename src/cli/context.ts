@@ -3,6 +3,7 @@ import type { Db } from '../db/index.ts';
 import { createStorage } from '../storage/index.ts';
 import type { Storage } from '../storage/index.ts';
 import { connectTemporal } from '../temporal/client.ts';
+import { createDataConverter } from '../temporal/data-converter.ts';
 import type { TemporalDeps } from '../temporal/ensure-running.ts';
 import { createRunUrl } from '../temporal/run-url.ts';
 import { toolConfig } from './environment.ts';
@@ -21,7 +22,9 @@ export interface CliContext {
 export async function withContext<T>(run: (ctx: CliContext) => Promise<T>): Promise<T> {
   const config = toolConfig();
   const db = openDb(config.databaseUrl, { poolSize: 2 });
-  const temporal = connectTemporal();
+  const temporal = connectTemporal(
+    createDataConverter(config.codecKeys, (problem) => process.stderr.write(`${problem}\n`)),
+  );
   const onDegraded = () => process.stderr.write('search attributes are missing: run "darkroom migrate"\n');
   try {
     return await run({

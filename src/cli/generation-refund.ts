@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Refunded } from '../db/index.ts';
+import { operate } from '../services/operate.ts';
 import { refundGeneration } from '../services/refund-generation.ts';
 import { show, withContext } from './context.ts';
 import { actorOption, credits, sentence, slug } from './options.ts';
@@ -9,6 +10,7 @@ interface RefundOptions {
   readonly credits?: number;
   readonly note?: string;
   readonly actor: string;
+  readonly dryRun?: true;
   readonly json?: boolean;
 }
 
@@ -25,17 +27,23 @@ export function describeRefund(command: Command): Command {
     .option('--credits <n>', 'all that is left when left out', credits)
     .option('--note <text>', 'for the record', sentence)
     .addOption(actorOption())
+    .option('--dry-run', 'tell what would happen, change nothing')
     .option('--json', 'one JSON object instead of text')
     .action(async (id: string, options: RefundOptions, self: Command) => {
       const { reason, note = null, actor } = options;
-      const refunded = await withContext((ctx) =>
-        refundGeneration(ctx, { id, credits: options.credits ?? null, reason, note, actor }),
-      );
+      const dryRun = options.dryRun === true;
+      const { refunded, temporalUrl } = await withContext(async (ctx) => ({
+        refunded: await operate({ db: ctx.db, starter: { enqueue: () => true } }, dryRun, (operator) =>
+          refundGeneration(operator, { id, credits: options.credits ?? null, reason, note, actor }),
+        ),
+        temporalUrl: ctx.runUrl(id),
+      }));
       const refusal = refusalOf(refunded, id, reason);
       if (refusal !== null) return self.error(refusal);
-      show({ id, ...refunded }, options.json === true, () =>
+      const view = { id, ...refunded, dry_run: dryRun, temporal_url: temporalUrl };
+      show(view, options.json === true, () =>
         'credits' in refunded
-          ? `${refunded.outcome === 'duplicate' ? 'refunded before, nothing changed' : 'refunded'}: ${refunded.credits} credits of ${id} for ${reason}, ${refunded.refunded} in all`
+          ? `${dryRun ? 'dry run, nothing was changed; ' : ''}${refunded.outcome === 'duplicate' ? 'refunded before, nothing changed' : 'refunded'}: ${refunded.credits} credits of ${id} for ${reason}, ${refunded.refunded} in all`
           : id,
       );
     });

@@ -48,7 +48,10 @@ export function describeResolve(command: Command): Command {
       if (options.state === 'succeeded' && options.errorCode !== undefined) {
         return self.error('--error-code belongs to --state failed.', { exitCode: 2 });
       }
-      const { resolved, released, woken } = await withContext((ctx) => resolve(ctx, id, options));
+      const { resolved, released, woken, temporalUrl } = await withContext(async (ctx) => ({
+        ...(await resolve(ctx, id, options)),
+        temporalUrl: ctx.runUrl(id),
+      }));
       if (resolved.outcome !== 'resolved') return self.error(refusalOf(resolved, id));
       const { state, errorCode, captured } = resolved;
       const dryRun = options.dryRun === true;
@@ -60,6 +63,7 @@ export function describeResolve(command: Command): Command {
           error_code: errorCode,
           credits: { captured, released },
           run_woken: woken,
+          temporal_url: temporalUrl,
         },
         options.json === true,
         () =>

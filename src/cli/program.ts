@@ -3,24 +3,34 @@ import { ConfigError } from '../config.ts';
 import { isDatabaseUnavailable } from '../db/index.ts';
 import { budgetCommand } from './budget.ts';
 import { doctorCommand } from './doctor.ts';
+import { withExamples } from './examples.ts';
 import { filesCommand } from './files.ts';
 import { generationCommand } from './generation.ts';
 import { grantCommand } from './grant.ts';
+import { inboxCommand } from './inbox.ts';
 import { keyCommand } from './key.ts';
 import { ledgerCommand } from './ledger.ts';
 import { limitCommand } from './limit.ts';
 import { migrateCommand } from './migrate.ts';
 import { openApiCommand } from './openapi.ts';
+import { pauseCommand, resumeCommand } from './pause.ts';
 import { providerCommand } from './provider.ts';
 import { providersCommand } from './providers.ts';
+import { recoverCommand } from './recover.ts';
+import { replayCommand } from './replay.ts';
 import { reportCommand } from './report.ts';
+import { apiCommand, devCommand, workerCommand } from './run-process.ts';
 import { simulateCommand } from './simulate.ts';
+import { submissionCommand } from './submission.ts';
+import { sweepCommand } from './sweep.ts';
 import { tenantCommand } from './tenant.ts';
+import { webhookCommand } from './webhook.ts';
 
 const USAGE = 2;
 const CONFIGURATION = 78;
 
-function createProgram(): Command {
+/** All commands. */
+export function createProgram(): Command {
   const program = new Command('darkroom')
     .description('Darkroom: a durable orchestrator for AI media generations')
     .showHelpAfterError('Run "darkroom help" for all commands.')
@@ -30,6 +40,9 @@ function createProgram(): Command {
         'Exit codes: 0 done, 1 refused or violated, 2 wrong use, 78 bad configuration.',
     );
   for (const command of [
+    devCommand(),
+    apiCommand(),
+    workerCommand(),
     doctorCommand(),
     reportCommand(),
     migrateCommand(),
@@ -38,9 +51,17 @@ function createProgram(): Command {
     grantCommand(),
     ledgerCommand(),
     generationCommand(),
+    submissionCommand(),
+    inboxCommand(),
+    webhookCommand(),
     filesCommand(),
     limitCommand(),
     budgetCommand(),
+    sweepCommand(),
+    pauseCommand(),
+    resumeCommand(),
+    recoverCommand(),
+    replayCommand(),
     providersCommand(),
     providerCommand(),
     simulateCommand(),
@@ -48,7 +69,7 @@ function createProgram(): Command {
   ]) {
     program.addCommand(command);
   }
-  return program;
+  return withExamples(program);
 }
 
 /** Commander then throws instead of ending the process; it has printed its message by then. */

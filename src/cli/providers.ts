@@ -104,12 +104,13 @@ function providersText(listed: readonly ListedProvider[]): string {
     provider.today === null ? '-' : `${provider.today.jobsWaiting}`,
     provider.today?.spentToday.map(({ amount, unit }) => `${amount} ${unit}`).join(', ') || '-',
     budgetText(provider.today?.budget ?? null),
+    pausedText(provider.today?.paused ?? null),
   ]);
   const methods = listed.flatMap(({ name, methods: offered }) =>
     Object.entries(offered).map(([method, fields]) => [name, method, fields.join(', ')]),
   );
   const head =
-    'provider,configured,idempotency,callbacks,cancel,list,find,cost,circuit,jobs waiting,spent today,budget a day';
+    'provider,configured,idempotency,callbacks,cancel,list,find,cost,circuit,jobs waiting,spent today,budget a day,paused';
   return [
     table([head.split(','), ...overview], [9]),
     '',
@@ -121,6 +122,10 @@ function budgetText(budget: NonNullable<ListedProvider['today']>['budget']): str
   if (budget === null) return '-';
   const { amountPerDay, unit, reachedAt } = budget;
   return `${amountPerDay} ${unit}${reachedAt === null ? '' : ` (reached ${reachedAt.toISOString()})`}`;
+}
+
+function pausedText(pause: NonNullable<ListedProvider['today']>['paused']): string {
+  return pause === null ? '-' : `since ${pause.createdAt.toISOString()} by ${pause.actor}: ${pause.reason}`;
 }
 
 function providerJson({ today, webhookSecret, ...provider }: ListedProvider) {
@@ -137,6 +142,11 @@ function providerJson({ today, webhookSecret, ...provider }: ListedProvider) {
         spent: today.budget.spentToday,
         unit: today.budget.unit,
         reached_at: today.budget.reachedAt?.toISOString() ?? null,
+      },
+      paused: today.paused && {
+        reason: today.paused.reason,
+        actor: today.paused.actor,
+        since: today.paused.createdAt.toISOString(),
       },
     },
   };

@@ -66,6 +66,7 @@ function lookInto(found: ToLookInto): string[] {
     refunds,
     needs_operator,
     budgets_reached,
+    stray_jobs,
   } = found;
   const parts: readonly (readonly [string, number, readonly string[]])[] = [
     [
@@ -113,6 +114,11 @@ function lookInto(found: ToLookInto): string[] {
         (x) =>
           `${x.day}  ${x.provider}  spent ${x.spent} of ${x.amount} ${x.unit}, ${x.at === null ? 'no submit refused yet' : `submits refused from ${x.at}`}`,
       ),
+    ],
+    [
+      'stray jobs: of no generation here, lost by a restore; the cost is yours',
+      stray_jobs.count,
+      stray_jobs.items.map((x) => `${x.at}  ${x.provider} ${x.job}  found by ${x.found_by}`),
     ],
   ];
   const there = parts.filter(([, count]) => count > 0);

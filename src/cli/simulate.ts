@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { SIMULATE_HELP } from '../simulators/help.ts';
 import { runSimulators } from '../simulators/run.ts';
+import { exampleText } from './examples.ts';
 
 /** `darkroom simulate`: the providers' simulators alone; the options are theirs. */
 export function simulateCommand(): Command {
@@ -10,7 +11,8 @@ export function simulateCommand(): Command {
     .helpOption(false)
     .argument('[options...]')
     .action(async (_options: string[], _flags: object, command: Command) => {
-      if (command.args.includes('--help')) process.stdout.write(SIMULATE_HELP);
+      if (command.args.includes('--help'))
+        process.stdout.write(`${SIMULATE_HELP}${exampleText('simulate')}\n`);
       else await runSimulators(command.args);
     });
 }

@@ -1,12 +1,19 @@
+import { randomUUID } from 'node:crypto';
 import { Command } from 'commander';
 import { listTenants } from '../db/index.ts';
-import { createTenant } from '../services/create-tenant.ts';
+import { makeTenant } from '../services/manage-tenants.ts';
 import { show, table, withContext } from './context.ts';
+import { actorOption, sentence } from './options.ts';
 import { describeRotateLinks } from './tenant-links.ts';
 import { describeRetention } from './tenant-retention.ts';
 
 interface Json {
   readonly json?: boolean;
+}
+
+interface ByOperator {
+  readonly reason: string;
+  readonly actor: string;
 }
 
 /** `darkroom tenant`: make and list customers, how long their files are kept, new keys for their links. */
@@ -17,10 +24,15 @@ export function tenantCommand(): Command {
       new Command('create')
         .description('a new tenant with its default account')
         .argument('<name>', '1 to 200 characters, shown to operators')
+        .option('--reason <text>', 'for the record', sentence, 'not given')
+        .addOption(actorOption())
         .option('--json', 'one JSON object instead of text')
-        .action(async (name: string, { json = false }: Json) => {
-          const tenant = await withContext((ctx) => createTenant(ctx, { name }));
-          show(tenant, json, () => tenant.id);
+        .action(async (name: string, { reason, actor, json = false }: Json & ByOperator) => {
+          const made = await withContext((ctx) =>
+            makeTenant(ctx, { name, idempotencyKey: randomUUID(), reason, actor }),
+          );
+          if (made.outcome !== 'created') throw new Error(`A new tenant was not made: ${made.outcome}.`);
+          show({ id: made.tenant.id }, json, () => made.tenant.id);
         }),
     )
     .addCommand(

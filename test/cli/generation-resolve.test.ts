@@ -40,6 +40,7 @@ describe('darkroom generation resolve', () => {
       error_code: 'provider_unavailable',
       credits: { captured: 0, released: 100 },
       run_woken: true,
+      temporal_url: null,
     });
     expect(await facts(test.db, id)).toMatchObject({
       state: 'failed',

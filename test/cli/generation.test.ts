@@ -55,6 +55,8 @@ describe('darkroom generation refund', () => {
       outcome: 'refunded',
       credits: 99,
       refunded: 100,
+      dry_run: false,
+      temporal_url: null,
     });
     expect(await readCredits(test.db, tenant.id, 'default')).toEqual(balance(1_000, 0, 0));
   });
@@ -196,10 +198,11 @@ describe('darkroom generation show', () => {
     const tenant = await newTenant(test.db);
     const id = await create(test.db, tenant);
     await requestCancel(test.db, { generationId: id, tenantId: tenant.id, actor: 'tenant' });
-    const shown = jsonOf(await darkroom('generation', 'show', id, '--json')) as {
-      facts: { name: string; value: string }[];
-    };
-    expect(shown.facts.find(({ name }) => name === 'cancellation')?.value).toBe('confirmed, by tenant');
+    expect(jsonOf(await darkroom('generation', 'show', id, '--json'))).toMatchObject({
+      id,
+      cancellation: { outcome: 'confirmed', requested_by: 'tenant' },
+    });
+    expect(await lines(id)).toMatch(/^cancellation +confirmed, by tenant$/m);
     expect(await darkroom('generation', 'show', 'gen_x')).toMatchObject({
       code: 1,
       stderr: 'There is no generation gen_x.\n',

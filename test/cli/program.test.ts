@@ -1,5 +1,8 @@
 import { execFile } from 'node:child_process';
+import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
+import { EXAMPLES } from '../../src/cli/examples.ts';
+import { createProgram } from '../../src/cli/program.ts';
 import { useDatabase } from '../db/database.ts';
 import { newTenant } from '../db/fixtures.ts';
 import { sold } from '../db/sales.ts';
@@ -19,6 +22,43 @@ function processOf(...args: string[]): Promise<Ran> {
     );
   });
 }
+
+/** Commands that do something themselves, by their words; `providers` does, and has commands below it. */
+function leaves(command: Command, path: readonly string[] = []): [string, Command][] {
+  const below = command.commands.flatMap((child) => leaves(child, [...path, child.name()]));
+  return EXAMPLES[path.join(' ')] !== undefined || below.length === 0
+    ? [[path.join(' '), command], ...below]
+    : below;
+}
+/** Programs that run on with a log, and a document that is JSON itself. */
+const WITHOUT_JSON = ['dev', 'api', 'worker', 'simulate', 'openapi'];
+
+describe('every command', () => {
+  it('has one example in its help, which it would take, and --json where it prints data', async () => {
+    const program = createProgram().exitOverride();
+    const commands = leaves(program);
+    expect(commands.map(([name]) => name).toSorted()).toEqual(Object.keys(EXAMPLES).toSorted());
+    const without = commands.filter(([, { options }]) => !options.some(({ long }) => long === '--json'));
+    expect(without.map(([name]) => name).toSorted()).toEqual(WITHOUT_JSON.toSorted());
+
+    const helps = new Map<string, string>();
+    const taken: string[] = [];
+    for (const [name, command] of commands) {
+      const write = (text: string) => helps.set(name, (helps.get(name) ?? '') + text);
+      command.configureOutput({ writeOut: write }).outputHelp();
+      command.exitOverride().action(() => void taken.push(name));
+    }
+    // Its options are those of the simulators, and so is its help.
+    helps.set('simulate', (await darkroom('simulate', '--help')).stdout);
+    for (const [name, example] of Object.entries(EXAMPLES)) {
+      expect(helps.get(name)).toMatch(/Usage: |^darkroom simulate: /);
+      expect(helps.get(name)!.endsWith(`\n\nExample:\n  npx darkroom ${example}\n`), name).toBe(true);
+      const words = [...example.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word!);
+      await program.parseAsync(words, { from: 'user' });
+      expect(taken.splice(0)).toEqual([name]);
+    }
+  });
+});
 
 describe('exit codes', () => {
   it('0 for help, 2 for wrong use', async () => {

@@ -99,7 +99,9 @@ describe('darkroom providers', () => {
       cancel: 'unsupported',
     });
     expect(named(json, 'runway')).toMatchObject({ configured: true, webhook_secret: 'not_needed' });
-    expect(text.stdout).toMatch(/^infro +yes +replay +signed +unsupported +no +no +estimate +- +- +- +-$/m);
+    expect(text.stdout).toMatch(
+      /^infro +yes +replay +signed +unsupported +no +no +estimate +- +- +- +- +-$/m,
+    );
     expect(text.stdout).toMatch(/^runway +image-to-video +image_url, prompt/m);
     expect(JSON.stringify([json, text])).not.toContain('canary');
   });
@@ -133,6 +135,7 @@ describe('darkroom providers', () => {
       jobs_waiting: 1,
       spent: [{ amount: '0.25', unit: 'USD' }],
       budget: { amount_per_day: '25', spent: '0.25', unit: 'USD', reached_at: null },
+      paused: null,
     });
     expect(named(ran, 'kling')?.['today']).toMatchObject({
       circuit: 'half_open',
