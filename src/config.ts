@@ -1,3 +1,4 @@
+import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { z } from 'zod';
 import { apiSchema, shared, workerSchema, type commonSchema } from './config-schema.ts';
 import type { Catalogue } from './domain/catalogue.ts';
@@ -80,6 +81,19 @@ function problemsOf(error: z.ZodError | undefined, env: Environment): string[] {
   });
 }
 
+/** Whether TEMPORAL_* can be read; the SDK's own messages quote the file, which may hold an API key. */
+function temporalProblems(env: Environment): string[] {
+  try {
+    loadClientConnectConfig({ overrideEnvVars: { ...env } as Record<string, string> });
+    return [];
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code === undefined
+      ? ['TEMPORAL_CONFIG_FILE is not valid: it needs a table [profile.NAME] of the name in TEMPORAL_PROFILE']
+      : [`TEMPORAL_CONFIG_FILE or a TEMPORAL_TLS_..._PATH names a file that can't be read (${code})`];
+  }
+}
+
 /** Checks that span several variables; they run on whatever could be read, so that all problems show at once. */
 function crossProblems(
   env: Environment,
@@ -134,6 +148,7 @@ function load<T extends z.infer<typeof commonSchema>>(
     ...providerProblems,
     ...('problems' in loaded ? loaded.problems.map((problem) => `CATALOGUE_FILE ${problem}`) : []),
     ...crossProblems(env, catalogue, providers),
+    ...temporalProblems(env),
   ];
   if (!parsed.success || catalogue === null || problems.length > 0)
     throw new ConfigError([...new Set(problems)]);

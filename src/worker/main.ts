@@ -1,4 +1,4 @@
-import { Runtime } from '@temporalio/worker';
+import type { Worker } from '@temporalio/worker';
 import { createDownloadSlots, createObserve, createPollBudget } from '../activities/index.ts';
 import type { ProviderAccess } from '../activities/index.ts';
 import { ConfigError, loadWorkerConfig, RETENTION_MS } from '../config.ts';
@@ -6,23 +6,37 @@ import { assertDatabaseUsable, countWaitingJobs, openChangeFeed, openDb } from '
 import { createCallbackUrls } from '../domain/callback-urls.ts';
 import { createFileLinks } from '../domain/file-links.ts';
 import { safeError } from '../domain/safe-error.ts';
+import { allAround, watchedProvider } from '../domain/watched-provider.ts';
 import { createLogger } from '../log.ts';
 import { runDeliveries } from '../loops/deliver.ts';
 import { runHousekeeping } from '../loops/housekeeping.ts';
 import { runLateObservations } from '../loops/late.ts';
 import { logAttempt } from '../loops/log-attempt.ts';
 import { runSweep } from '../loops/sweep.ts';
-import { countOutboundFailures, workerMetrics } from '../metrics/index.ts';
-import { createOutboundHttp } from '../net/index.ts';
+import {
+  countDroppedFields,
+  countOutboundFailures,
+  createSdkMetrics,
+  measureCalls,
+  measureSettled,
+  workerMetrics,
+} from '../metrics/index.ts';
+import { createOutboundHttp, parseAllow } from '../net/index.ts';
 import { createProviders } from '../providers/index.ts';
 import { checkKeyring } from '../services/check-keyring.ts';
+import { logSweepProblem } from '../services/log-sweep-problem.ts';
+import { sweptProviders } from '../services/swept-providers.ts';
 import { createScan, createStorage } from '../storage/index.ts';
 import { connectTemporal } from '../temporal/client.ts';
+import { createDataConverter } from '../temporal/data-converter.ts';
 import { ensureRunning } from '../temporal/ensure-running.ts';
+import { isRunOpen } from '../temporal/runs.ts';
+import { countStepCalls, openTracing, tellTrace, traceCalls, traceFunctions } from '../tracing/index.ts';
 import { packageVersion } from '../version.ts';
 import { createWorkers } from './create-workers.ts';
+import { deliverySpan } from './delivery-span.ts';
 import { startMetricsServer } from './metrics.ts';
-import { temporalLogger } from './temporal-logger.ts';
+import { installRuntime } from './runtime.ts';
 
 const POOL_SIZE = 20;
 const DOWNLOADS = 8;
@@ -32,32 +46,52 @@ const SHUTDOWN_GRACE_MS = 45_000;
 /** Runs the worker until it is asked to stop. @throws with what to do when it cannot start. */
 async function main(): Promise<void> {
   const config = loadWorkerConfig(process.env);
-  const log = createLogger(config.logLevel, 'worker');
-  Runtime.install({ shutdownSignals: [], logger: temporalLogger(log) });
+  const log = createLogger(config.logLevel, 'worker', { onDropped: countDroppedFields });
+  const sdkMetricsUrl = await installRuntime(log, { metrics: config.metrics !== null });
+  const tracing = await openTracing({
+    url: config.tracesUrl,
+    service: 'worker',
+    version: packageVersion(),
+    onProblem: (error) => log.warn({ error: safeError(error) }, 'traces are lost: the collector takes none'),
+  });
 
-  const db = openDb(config.databaseUrl, { poolSize: POOL_SIZE });
+  const db = traceFunctions(openDb(config.databaseUrl, { poolSize: POOL_SIZE }), tracing);
   await assertDatabaseUsable(db);
   await checkKeyring({ db, keyring: config.keyring });
   const storage = createStorage(config.storageUrl);
   await storage.check();
   const outbound = createOutboundHttp({ allow: config.netAllow });
-  const http = countOutboundFailures(outbound);
+  const http = tellTrace(countOutboundFailures(outbound), tracing);
+  const around = allAround(countStepCalls, traceCalls(tracing), measureCalls);
 
   const adapters = createProviders({ http, providers: config.providers });
   const providers = new Map<string, ProviderAccess>(
     [...config.providers].flatMap(([name, { credentials, current }]) => {
       const provider = adapters.get(name);
       const credential = (wanted: string) => credentials.get(wanted);
-      return provider === undefined ? [] : [[name, { provider, current, credential }]];
+      if (provider === undefined) return [];
+      return [[name, { provider: watchedProvider(provider, around), current, credential }]];
     }),
   );
 
+  const loopback = createOutboundHttp({ allow: parseAllow(sdkMetricsUrl?.host ?? '') });
+  const sdkMetrics = sdkMetricsUrl && createSdkMetrics(loopback, sdkMetricsUrl.href);
+  let polling: readonly Worker[] = [];
+  const isPolling = () => polling.length > 0 && polling.every((worker) => worker.getState() === 'RUNNING');
   const metrics =
-    config.metrics && (await startMetricsServer(workerMetrics(db, [...providers.keys()]), config.metrics));
+    config.metrics &&
+    (await startMetricsServer(
+      workerMetrics(db, [...providers.keys()], sdkMetrics),
+      config.metrics,
+      isPolling,
+    ));
 
   const callbacks = createCallbackUrls(config.keyring, config.publicUrl);
   const links = createFileLinks(config.keyring, config.publicUrl);
-  const temporal = connectTemporal();
+  const dataConverter = createDataConverter(config.codecKeys, (problem) =>
+    log.error({ problem }, 'a payload in Temporal can not be read'),
+  );
+  const temporal = connectTemporal(dataConverter);
   const onDegraded = (problem: string) => log.error({ problem }, 'run "darkroom migrate"');
   const { workers, close } = await createWorkers({
     deps: {
@@ -75,8 +109,18 @@ async function main(): Promise<void> {
       log,
       random: Math.random,
     },
+    lines: {
+      log,
+      tracing,
+      onSettled(generation) {
+        tracing.recordRoot(generation, { generation });
+        void measureSettled(db, generation);
+      },
+    },
     submitsPerSecond: SUBMITS_PER_SECOND,
     workflowBundle: config.workflowBundle,
+    dataConverter,
+    deployment: config.deployment,
     shutdownGraceMs: SHUTDOWN_GRACE_MS,
   });
 
@@ -85,8 +129,11 @@ async function main(): Promise<void> {
     {
       db,
       ensure: (facts, reason) => ensureRunning({ client: temporal.client, onDegraded }, facts, reason),
-      onProblem: (problem, error, generation) =>
-        log.warn({ problem, generation, error: safeError(error) }, 'sweep'),
+      isRunOpen: (generation) => isRunOpen(temporal.client, generation),
+      storage,
+      providers: sweptProviders(adapters, config.providers),
+      callbacks,
+      onProblem: logSweepProblem(log),
     },
     stop.signal,
   );
@@ -114,7 +161,10 @@ async function main(): Promise<void> {
       userAgent: `Darkroom/${packageVersion()}`,
       nowMs: Date.now,
       random: Math.random,
-      onAttempt: (report) => logAttempt(log, report),
+      onAttempt(report) {
+        logAttempt(log, report);
+        tracing.record(deliverySpan(report, Date.now()));
+      },
       onProblem: (error) => log.warn({ error: safeError(error) }, 'delivering webhooks'),
     },
     stop.signal,
@@ -137,6 +187,7 @@ async function main(): Promise<void> {
     });
   }
 
+  polling = workers;
   const queues = workers.map(({ options }) => options.taskQueue);
   log.info({ queues, metricsPort: metrics?.port }, 'worker ready');
   try {
@@ -149,10 +200,12 @@ async function main(): Promise<void> {
       close(),
       temporal.close(),
       http.close(),
+      loopback.close(),
       feed.close(),
       db.close(),
     ]);
   }
+  await tracing.close();
   log.info('worker stopped');
 }
 
