@@ -131,11 +131,24 @@ describe('to look into', () => {
     await refundGeneration(test.db, { generationId: id, credits: 1, reason: 'r', note: null, actor: 'x' });
     const counts = (found: UsageReport) =>
       Object.entries(found.to_look_into)
-        .filter(([name]) => name !== 'budgets_reached')
+        .filter(([name]) => name !== 'budgets_reached' && name !== 'stray_jobs')
         .map(([, { count }]) => count as number);
     expect(counts(await of(one))).toEqual([0, 1, 1, 1, 1, 0]);
     expect(counts(await of(two))).toEqual([0, 0, 0, 0, 0, 0]);
     expect(counts(await report({ from: '2026-03-01', to: '2026-03-01' }))).toEqual([0, 0, 0, 0, 0, 0]);
+  });
+
+  it('stray jobs, of no tenant and so of every report, in their window', async () => {
+    const jobs = async (window: object) => (await report(window)).to_look_into.stray_jobs;
+    expect((await jobs({})).count).toBe(0);
+    await test.sql(
+      `INSERT INTO stray_job (provider, credential, provider_job_id, found_by) VALUES ('kling', 'main', 'stray-1', 'history')`,
+    );
+    expect(await jobs({})).toMatchObject({
+      count: 1,
+      items: [{ provider: 'kling', job: 'stray-1', found_by: 'history' }],
+    });
+    expect((await jobs({ from: '2026-03-01', to: '2026-03-01' })).count).toBe(0);
   });
 
   it('keeps the newest hundred of a kind and counts the rest', async () => {

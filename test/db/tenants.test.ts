@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { findApiKey, insertApiKey, listTenants, revokeApiKey } from '../../src/db/index.ts';
+import { revokeKey } from '../../src/db/administer.ts';
+import { findApiKey, insertApiKey, listTenants } from '../../src/db/index.ts';
 import { useDatabase } from './database.ts';
 import { newTenant } from './fixtures.ts';
 
@@ -28,9 +29,9 @@ describe('API keys', () => {
     const found = await findApiKey(test.db, 'k1');
     expect(found).toMatchObject({ id: 'k1', tenantId: stored.tenantId, scopes: ['generations'] });
     expect(Buffer.from(found!.secretSha256).equals(hash('k1'))).toBe(true);
-    expect(await revokeApiKey(test.db, 'k1')).toBe(true);
+    expect(await revokeKey(test.db, 'k1', { actor: 'cli:test', reason: 'test' })).toBe(true);
     expect(await findApiKey(test.db, 'k1')).toBeNull();
-    expect(await revokeApiKey(test.db, 'k1')).toBe(false);
+    expect(await revokeKey(test.db, 'k1', { actor: 'cli:test', reason: 'test' })).toBe(false);
     expect(await findApiKey(test.db, 'none')).toBeNull();
   });
 

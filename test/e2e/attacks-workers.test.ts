@@ -1,10 +1,11 @@
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ServiceError } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Child } from '../../src/dev/child.ts';
 import { claimDueGenerations } from '../../src/db/index.ts';
-import { sweepOnce } from '../../src/loops/sweep.ts';
+import { sweepDue } from '../../src/services/sweep-due.ts';
 import { eventually } from '../simulators/control.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
@@ -182,7 +183,10 @@ describe('the sweep', () => {
     const asked = await ask(room, 'by-callback', uniquePrompt('swept in vain'));
     await api.stop(0, 'SIGKILL');
     const fail = async () => {
-      throw new Error('Temporal is away');
+      // As the client says it: only this counts as Temporal being away.
+      throw new ServiceError('away', {
+        cause: Object.assign(new Error('away'), { code: 14, details: 'away', metadata: {} }),
+      });
     };
     for (let pass = 0; pass < 6; pass += 1) {
       // The time that would have passed until it is due again.
@@ -190,7 +194,7 @@ describe('the sweep', () => {
         where: { id: asked.id },
         data: { dueAt: new Date(Date.now() - 6_000), wakeRequestedAt: null },
       });
-      await sweepOnce({ db: room.db, ensure: fail, onProblem: () => undefined });
+      await sweepDue({ db: room.db, ensure: fail, onProblem: () => undefined });
     }
     const row = await room.db.prisma.generation.findUniqueOrThrow({ where: { id: asked.id } });
     await room.startApi();

@@ -164,8 +164,11 @@ describe('budget of the day', () => {
     await setProviderBudget(room.db, { ...budget, amountPerDay: null });
     expect((await get(room, waiting.id)).state).toBe('queued');
     const temporal = { client: room.client, onDegraded: () => undefined };
-    const ensure = (run: RunFacts) => ensureRunning(temporal, run, 'operator');
-    expect(await wakeGeneration({ db: room.db, ensure }, waiting.id)).toBe('woken');
+    const woken: RunFacts[] = [];
+    const starter = { enqueue: (run: RunFacts) => woken.push(run) > 0 };
+    const by = { id: waiting.id, actor: 'test', reason: 'the budget is lifted', dryRun: false };
+    expect(await wakeGeneration({ db: room.db, starter }, by)).toMatchObject({ effect: 'woken' });
+    await Promise.all(woken.map((run) => ensureRunning(temporal, run, 'operator')));
     expect(await untilEnd(room, waiting.id)).toMatchObject({ state: 'succeeded' });
     await expectInvariants(room);
   });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { sweepOnce } from '../../src/loops/sweep.ts';
+import { sweepDue } from '../../src/services/sweep-due.ts';
 import { eventually } from '../simulators/control.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
@@ -82,7 +82,7 @@ describe('the sweep', () => {
     });
     expect(count).toBeGreaterThanOrEqual(1);
     const woken: string[] = [];
-    const due = await sweepOnce({
+    const { due } = await sweepDue({
       db: room.db,
       ensure: async ({ generationId }) => {
         woken.push(generationId);

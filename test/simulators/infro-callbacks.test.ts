@@ -15,7 +15,7 @@ beforeAll(async () => {
     renderMs: 20,
     webhookSecrets: ['whsec_one'],
     callbackRetryMs: [10, 20],
-    callbackTimeoutMs: 100,
+    callbackTimeoutMs: 1_000,
   });
   control = new Control(simulator.url);
 });

@@ -57,10 +57,12 @@ export interface Darkroom {
   /** Where the outputs are, as the worker has it. */
   readonly storage: Storage;
   readonly logs: string;
+  /** What API and worker were started with; commands take the same. */
+  readonly env: NodeJS.ProcessEnv;
   /** `crashAt` = `before:fn` or `after:fn`: the process kills itself once at that SQL function; `variables` replace its own. */
   startWorker(crashAt?: string, variables?: NodeJS.ProcessEnv): Promise<Child>;
-  /** `port` = of a second one beside the first. */
-  startApi(crashAt?: string, port?: number): Promise<Child>;
+  /** `port` = of a second one beside the first; `variables` replace its own. */
+  startApi(crashAt?: string, port?: number, variables?: NodeJS.ProcessEnv): Promise<Child>;
   /** The processes that run now. */
   readonly running: { api: Child; worker: Child };
   stop(): Promise<void>;
@@ -74,6 +76,8 @@ export interface DarkroomOptions {
   readonly unknownToWorker?: string;
   /** Further host:port entries that API and workers may call, besides the simulators. */
   readonly allow?: readonly string[];
+  /** Further variables of API and workers. */
+  readonly variables?: Readonly<Record<string, string>>;
   /** STORAGE_URL and what it needs, instead of a folder; the variables must be in this process too. */
   readonly storage?: Readonly<Record<string, string>> & { readonly STORAGE_URL: string };
 }
@@ -93,7 +97,7 @@ export async function startDarkroom(options: DarkroomOptions = {}): Promise<Dark
   await writeFile(catalogueFile, JSON.stringify(options.catalogue ?? fastCatalogue));
   const outputs = join(folder.path, 'outputs');
   const storage = options.storage ?? { STORAGE_URL: `file:${outputs}` };
-  const providers = providerEnvironment(simulator.urls, SIMULATOR_SECRETS);
+  const providers = simulator.environment;
   const env: NodeJS.ProcessEnv = {
     ...process.env,
     NODE_OPTIONS: '',
@@ -107,6 +111,7 @@ export async function startDarkroom(options: DarkroomOptions = {}): Promise<Dark
     KEYRING: `test:${Buffer.alloc(32, 7).toString('base64')}`,
     CATALOGUE_FILE: catalogueFile,
     LOG_LEVEL: 'info',
+    ...options.variables,
   };
   const db = openDb(database.url, { poolSize: 4 });
   const tenant = await createTenant({ db }, { name: 'e2e' });
@@ -169,8 +174,8 @@ export async function startDarkroom(options: DarkroomOptions = {}): Promise<Dark
     if (!isReady) throw new Error(`${name} did not start:\n${await logOf(logFile)}`);
     return child;
   }
-  const startApi = (crashAt?: string, port = apiPort) =>
-    start('api', crashAt, /api ready/, { PORT: String(port) });
+  const startApi = (crashAt?: string, port = apiPort, variables: NodeJS.ProcessEnv = {}) =>
+    start('api', crashAt, /api ready/, { PORT: String(port), ...variables });
   const startWorker = (crashAt?: string, variables?: NodeJS.ProcessEnv) =>
     start('worker', crashAt, /worker ready/, variables);
   const [api, worker] = await Promise.all([
@@ -190,6 +195,7 @@ export async function startDarkroom(options: DarkroomOptions = {}): Promise<Dark
     outputs,
     storage: createStorage(storage.STORAGE_URL),
     logs,
+    env,
     startWorker,
     startApi,
     running: { api, worker },
@@ -203,9 +209,16 @@ export async function startDarkroom(options: DarkroomOptions = {}): Promise<Dark
   };
 }
 
-async function startSimulators(
-  logs: string,
-): Promise<{ urls: Readonly<Record<string, string>>; child: Child }> {
+/** All simulators in one process. */
+export interface Simulators {
+  readonly urls: Readonly<Record<string, string>>;
+  readonly child: Child;
+  /** The settings with which API and worker use them, NET_ALLOW among them. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** @param logs - the folder of the log file */
+export async function startSimulators(logs: string): Promise<Simulators> {
   let output = '';
   const child = await startChild({
     name: 'simulators',
@@ -227,7 +240,8 @@ async function startSimulators(
     stopped: () => !child.isRunning(),
   });
   if (!ready) throw new Error(`the simulators did not start: ${await logOf(child.logFile)}`);
-  return { urls: printedUrls(output), child };
+  const urls = printedUrls(output);
+  return { urls, child, environment: providerEnvironment(urls, SIMULATOR_SECRETS) };
 }
 
 async function logOf(file: string): Promise<string> {

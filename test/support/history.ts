@@ -30,7 +30,11 @@ export function billedActions(events: readonly HistoryEvent[]): number {
 }
 
 /** With RECORD_HISTORIES set, keeps this run's history for the replay tests. */
-export async function recordHistory(room: Darkroom, generationId: string, scenario: string): Promise<void> {
+export async function recordHistory(
+  room: Pick<Darkroom, 'temporal'>,
+  generationId: string,
+  scenario: string,
+): Promise<void> {
   if (process.env['RECORD_HISTORIES'] === undefined) return;
   const show = ['workflow', 'show', '--workflow-id', generationId, '--output', 'json'];
   const address = ['--address', room.temporal.address];
