@@ -73,14 +73,19 @@ function anchorOf(heading) {
 /** Each command is a file of src/cli that names it and its subcommands. */
 function checkCommand(command, words) {
   if (command === 'help') return [];
-  const file = `src/cli/${command}.ts`;
-  if (!existsSync(join(root, file))) return [`there is no command "darkroom ${command}"`];
+  const files = readdirSync(join(root, 'src/cli')).filter((name) => name.endsWith('.ts'));
+  const file = files.find((name) => read(`src/cli/${name}`).includes(`new Command('${command}')`));
+  if (file === undefined) return [`there is no command "darkroom ${command}"`];
   // A subcommand may have a file of its own beside it: src/cli/tenant-links.ts.
-  const own = readdirSync(join(root, 'src/cli')).filter(
-    (name) => name === `${command}.ts` || name.startsWith(`${command}-`),
-  );
+  const own = files.filter((name) => name === file || name.startsWith(`${command}-`));
   const source = own.map((name) => read(`src/cli/${name}`)).join('\n');
   if (words === undefined || !source.includes('.addCommand(')) return [];
-  const unknown = words.split('|').filter((word) => !source.includes(`new Command('${word}')`));
+  // What can be paused: one subcommand for each kind.
+  const kinds = source.includes('new Command(kind)')
+    ? (read('src/db/pauses.ts').match(/PAUSE_KINDS = .*/) ?? [''])[0]
+    : '';
+  const unknown = words
+    .split('|')
+    .filter((word) => !source.includes(`new Command('${word}')`) && !kinds.includes(`'${word}'`));
   return unknown.map((word) => `there is no command "darkroom ${command} ${word}"`);
 }
