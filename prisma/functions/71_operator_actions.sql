@@ -226,9 +226,10 @@ BEGIN
     IF s.state NOT IN ('sending', 'unknown') THEN
         RETURN operator_refused(g, 'not_unknown', '{}');
     END IF;
-    -- Named and not asked for yet, or asked for in vain: whether the provider has that job is not known.
+    -- Named and not asked for yet, being asked for, or asked for in vain: whether the provider has that job is not known.
     SELECT provider_job_id INTO v_named FROM callback WHERE submission_id = s.id AND provider_job_id IS NOT NULL
-        AND (seen_at IS NULL OR s.problem = 'named_job_unavailable') ORDER BY id DESC LIMIT 1;
+        AND (seen_at IS NULL OR s.problem = 'named_job_unavailable'
+            OR seen_at > v_now - interval '1 minute' AND s.problem IS DISTINCT FROM 'named_job_not_found') ORDER BY id DESC LIMIT 1;
     IF v_named IS NOT NULL THEN
         RETURN operator_refused(g, 'job_named', jsonb_build_object('jobId', v_named));
     END IF;

@@ -83,13 +83,16 @@ async function search(
 ): Promise<Found> {
   const { provider, options } = callsOf(deps, submission, generation);
   const named = [...new Set(hints.flatMap(({ jobId }) => (jobId === null ? [] : [jobId])))];
+  let problem: 'named_job_not_found' | 'named_job_unavailable' | null = null;
   for (const jobId of named.slice(0, 2)) {
     const handle = provider.handleFromJobId(jobId, submission.request);
-    const observation = await provider.observe(handle, options);
-    if (observation.kind !== 'not_found' && observation.kind !== 'unavailable') return handle;
-    const problem = observation.kind === 'not_found' ? 'named_job_not_found' : 'named_job_unavailable';
-    await noteNamedJob(deps.db, { submissionId: submission.id, problem });
+    const { kind } = await provider.observe(handle, options);
+    if (kind !== 'not_found' && kind !== 'unavailable') return handle;
+    // One that could not be asked for may be there, whatever the other was.
+    if (kind === 'unavailable') problem = 'named_job_unavailable';
+    else problem ??= 'named_job_not_found';
   }
+  if (problem !== null) await noteNamedJob(deps.db, { submissionId: submission.id, problem });
   const { id: submissionId, idempotencyKey } = submission;
   return findOurJob(provider, { submissionId, idempotencyKey }, deps.callbacks, options);
 }

@@ -162,14 +162,14 @@ export async function findSubmitted(db: Db, submissionId: string) {
 
 /**
  * How many API and worker processes are connected (each listens for changes), and whether a sweep was at work in the last
- * 10 s. Behind a pooler in transaction mode no listener is seen.
+ * 30 s. Behind a pooler in transaction mode no listener is seen.
  */
 export async function seeProcesses(
   db: Db,
 ): Promise<{ readonly listeners: number; readonly sweeping: boolean }> {
   const [row] = await db.prisma.$queryRaw<{ listeners: number; sweeping: boolean }[]>`
     SELECT count(*)::int AS listeners,
-      EXISTS (SELECT 1 FROM sweep_mark WHERE updated_at > clock_timestamp() - interval '10 seconds') AS sweeping
+      EXISTS (SELECT 1 FROM sweep_mark WHERE updated_at > clock_timestamp() - interval '30 seconds') AS sweeping
     FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'darkroom-listen'`;
   return row ?? { listeners: 0, sweeping: false };
 }

@@ -53,17 +53,20 @@ export async function reconcileRuns(
   let ensured = 0;
   let stopped = false;
   let turns = 0;
+  const asked = new Set<string>();
   const check = async (facts: RunFacts): Promise<void> => {
     const { generationId } = facts;
     try {
       const open = await ctx.isRunOpen(generationId);
       checked += 1;
+      asked.add(generationId);
       // It may have ended since the page was read.
       if (open || (await findRunFacts(ctx.db, generationId))?.ended !== false) return;
       await ctx.ensure(facts, 'sweep');
       ensured += 1;
     } catch (error) {
       const away = isTemporalUnavailable(error);
+      if (!away) asked.add(generationId);
       if (away && stopped) return;
       stopped ||= away;
       ctx.onProblem('runs', away ? 'temporal_unavailable' : 'ensure_failed', error, generationId);
@@ -80,8 +83,10 @@ export async function reconcileRuns(
       check,
       () => (stopped ||= ctx.signal.aborted || performance.now() > endMs),
     );
-    // A page that was not finished is read again.
-    if (!stopped) await markPass(ctx.db, name, { at: null, place: page.place });
+    // A page that was not finished goes on behind the last one before the first that was not asked for.
+    const first = page.runs.findIndex(({ generationId }) => !asked.has(generationId));
+    const place = first === -1 ? page.place : (page.runs[first - 1]?.generationId ?? turn.place);
+    if (place !== turn.place || first === -1) await markPass(ctx.db, name, { at: null, place });
   }
   return turns === 0 ? null : { checked, ensured, complete: !stopped };
 }

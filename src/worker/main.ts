@@ -74,6 +74,7 @@ async function main(): Promise<void> {
     }),
   );
 
+  const watched = new Map([...providers].map(([name, { provider }]) => [name, provider]));
   const loopback = createOutboundHttp({ allow: parseAllow(sdkMetricsUrl?.host ?? '') });
   const sdkMetrics = sdkMetricsUrl && createSdkMetrics(loopback, sdkMetricsUrl.href);
   let polling: readonly Worker[] = [];
@@ -131,7 +132,7 @@ async function main(): Promise<void> {
       ensure: (facts, reason) => ensureRunning({ client: temporal.client, onDegraded }, facts, reason),
       isRunOpen: (generation) => isRunOpen(temporal.client, generation),
       storage,
-      providers: sweptProviders(adapters, config.providers),
+      providers: sweptProviders(watched, config.providers),
       callbacks,
       onProblem: logSweepProblem(log),
     },

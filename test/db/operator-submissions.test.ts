@@ -224,8 +224,13 @@ describe('declare not accepted', () => {
     for (const resubmit of [false, true]) {
       expect(await declare(named, resubmit)).toMatchObject({ why: 'job_named', jobId: 'job-n' });
     }
-    // Its run has looked and did not find it.
+    // Its run has read that, and asks the provider at this moment.
     await load(named);
+    expect(await declare(named, true)).toMatchObject({ why: 'job_named', jobId: 'job-n' });
+    await test.sql(
+      `UPDATE callback SET seen_at = clock_timestamp() - interval '61 seconds' WHERE submission_id = $1`,
+      [submissionId(named, 1)],
+    );
     expect(await declare(named)).toMatchObject({ effect: 'ended' });
   });
 

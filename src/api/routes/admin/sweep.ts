@@ -6,7 +6,7 @@ import {
   SWEEP_PROBLEMS,
   type SweepCount,
 } from '../../../domain/sweep.ts';
-import { sweepNow } from '../../../services/sweep-now.ts';
+import { sweepNow, type SweepReport } from '../../../services/sweep-now.ts';
 import { json, type OperatorRoute } from '../../route.ts';
 
 const count = (name: SweepCount) => z.int().min(0).meta({ description: SWEEP_COUNTS[name] });
@@ -62,8 +62,15 @@ export const sweepRoute: OperatorRoute = {
       },
     },
   }),
-  handle: (ctx) => async () => {
-    const { counts, failed, leftToWorkers } = await sweepNow(ctx.sweep);
-    return json(200, { object: 'sweep', counts, failed, left_to_workers: leftToWorkers });
+  handle: (ctx) => {
+    // One at a time: it asks every provider for its list. Who calls meanwhile is told of the one under way.
+    let underWay: Promise<SweepReport> | undefined;
+    return async () => {
+      underWay ??= sweepNow(ctx.sweep).finally(() => {
+        underWay = undefined;
+      });
+      const { counts, failed, leftToWorkers } = await underWay;
+      return json(200, { object: 'sweep', counts, failed, left_to_workers: leftToWorkers });
+    };
   },
 };
