@@ -39,7 +39,8 @@ export function adviceFor(facts: AdviceFacts): Advice {
   const { stage } = facts;
   if (stage === 'done') return { what: 'It has ended; nothing is left to do.', command: null };
   if (stage === 'needs_operator') return ofParked(facts);
-  if ((facts.overdueMs ?? 0) > OVERDUE_AFTER_MS) return ofOverdue(facts);
+  const overdueMs = facts.overdueMs ?? 0;
+  if (overdueMs > OVERDUE_AFTER_MS) return ofOverdue(facts, overdueMs);
   if (stage === 'submission_unknown') return ofUnknown(facts);
   if (stage === 'storing') return ofStoring(facts);
   if (stage === 'queued' || stage === 'submitting') return ofUnsent(facts);
@@ -88,8 +89,8 @@ function ofParked(facts: AdviceFacts): Advice {
   }
 }
 
-function ofOverdue(facts: AdviceFacts): Advice {
-  const minutes = Math.floor((facts.overdueMs ?? 0) / 60_000);
+function ofOverdue(facts: AdviceFacts, overdueMs: number): Advice {
+  const minutes = Math.floor(overdueMs / 60_000);
   return {
     what: `Its run should have written ${minutes} minute${minutes === 1 ? '' : 's'} ago: check that a worker runs and Temporal answers ("darkroom doctor"), then wake it; for all that are overdue use "darkroom sweep".`,
     command: wake(facts),
