@@ -56,7 +56,7 @@ export function describeList(command: Command): Command {
       );
       if (found === null) return self.error(`There is no tenant ${tenant}: see "darkroom tenant list".`);
       const { data, has_more: more } = found;
-      show(data, json, () => (data.length === 0 ? 'No such generation.' : listText(data)));
+      show(data, json, () => (data.length === 0 ? 'None.' : listText(data)));
       if (more && data.length < limit) {
         process.stderr.write(
           'note: only the newest 20000 generations were looked at; narrow it by --tenant\n',

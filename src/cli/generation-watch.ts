@@ -89,7 +89,7 @@ function liveLine(): Screen {
   const draw = (): void => {
     if (shown === null) return;
     const line = lineOf(shown, Date.now());
-    process.stdout.write(`\r\x1b[2K${line.slice(0, Math.max((process.stdout.columns ?? 80) - 1, 20))}`);
+    process.stdout.write(`\r\x1b[2K${line.slice(0, Math.max((process.stdout.columns || 80) - 1, 20))}`);
   };
   const timer = setInterval(draw, REDRAW_EVERY_MS);
   return {

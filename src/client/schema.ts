@@ -1532,6 +1532,202 @@ export interface components {
             received_at: string;
             seen_at: string | null;
         };
+        OperatorAction: {
+            /**
+             * @description Always `operator_action`.
+             * @constant
+             */
+            object: "operator_action";
+            /** @description Id of the generation. */
+            generation: string;
+            /** @description What was asked for, as in the path. */
+            action: string;
+            /**
+             * @description What it has brought about. `searching`: its job is not known, it is looked for where the provider can be asked. `attaching`: the provider is asked for the job, which is attached when it is there. `…_late`: nothing changes for the tenant. `requested`: the provider is asked to cancel, its answer decides.
+             * @enum {string}
+             */
+            outcome: "woken" | "cancelled" | "requested" | "observing" | "searching" | "observing_late" | "storing" | "attaching" | "attaching_late" | "attached" | "ended" | "resubmitting" | "redelivering";
+            /** @description True = nothing was changed. */
+            dry_run: boolean;
+            /**
+             * @description How it stands after it.
+             * @enum {string}
+             */
+            state: "queued" | "running" | "succeeded" | "failed" | "cancelled" | "expired";
+            /**
+             * @description How it stands after it.
+             * @enum {string}
+             */
+            stage: "queued" | "submitting" | "submission_unknown" | "waiting" | "storing" | "settling" | "needs_operator" | "done";
+            /** @description The submission that it was about. */
+            submission: string | null;
+            /** @description The job that it was about. */
+            job_id: string | null;
+            /** @description Jobs looked at, outputs tried again, webhooks sent again. */
+            count: number | null;
+            /** @description Webhooks left out: their endpoint is disabled or deleted. */
+            skipped: number | null;
+            /** @description Until when outputs are tried now. */
+            store_until: string | null;
+            /** @description Its run in the Temporal UI; null when `TEMPORAL_UI_URL` is not set. */
+            temporal_url: string | null;
+        };
+        Refund: {
+            /**
+             * @description Always `refund`.
+             * @constant
+             */
+            object: "refund";
+            /** @description Id of the generation. */
+            generation: string;
+            /** @description What this refund gave back. */
+            credits: number;
+            /** @description What all refunds of the generation have given back by now. */
+            refunded_credits: number;
+            /**
+             * @description What it is refunded for; one refund of a generation for each. The tenant sees it.
+             * @example bad-output
+             */
+            reason: string;
+            /** @description True = nothing was changed. */
+            dry_run: boolean;
+            /** @description Its run in the Temporal UI; null when `TEMPORAL_UI_URL` is not set. */
+            temporal_url: string | null;
+        };
+        Resolution: {
+            /**
+             * @description Always `resolution`.
+             * @constant
+             */
+            object: "resolution";
+            /** @description Id of the generation. */
+            generation: string;
+            /** @description How it has ended. */
+            state: string;
+            /** @description What the tenant is told; null when it succeeded. */
+            error_code: string | null;
+            /** @description Charged for what is stored; the rest is released. */
+            captured_credits: number;
+            /**
+             * @description Why; kept for ever with the id of your key and the time.
+             * @example ticket 4711
+             */
+            reason: string;
+            /** @description True = nothing was changed. */
+            dry_run: boolean;
+            /** @description Its run in the Temporal UI; null when `TEMPORAL_UI_URL` is not set. */
+            temporal_url: string | null;
+        };
+        Sweep: {
+            /**
+             * @description Always `sweep`.
+             * @constant
+             */
+            object: "sweep";
+            /** @description What one pass of each brought. */
+            counts: {
+                /** @description Overdue rows, or wakes that nobody took, whose run was woken or started again. */
+                due_woken: number;
+                /** @description Rows that cannot be read, set aside for an operator. */
+                rows_parked: number;
+                /** @description Overdue rows whose run could not be woken; each is tried again after a growing pause. */
+                rows_set_aside: number;
+                /** @description Runs woken for callbacks that nobody had read; it should be 0. */
+                unseen_woken: number;
+                /** @description Runs of waiting generations that Temporal was asked for. */
+                runs_checked: number;
+                /** @description Those that were closed or gone and have been started again. */
+                runs_ensured: number;
+                /** @description Jobs in the lists of providers that were compared with our rows. */
+                jobs_listed: number;
+                /** @description Those that were attached to a submission whose answer was lost. */
+                jobs_matched: number;
+                /** @description Second jobs of a submission: their cost is ours. */
+                orphan_jobs: number;
+                /** @description Jobs with our signature of which we have no row: their cost is ours. */
+                stray_jobs: number;
+                /** @description Jobs of ended generations that were looked at, since nobody knew of their end. */
+                late_observed: number;
+                /** @description Files removed whose time was over or whose deletion was asked for. */
+                files_removed: number;
+                /** @description Rows of old history removed. */
+                rows_pruned: number;
+                /** @description Rows that violate an invariant, among what changed of late; it must be 0. */
+                violations: number;
+            };
+            /** @description Empty when all went well; what is here is tried again by itself. */
+            failed: {
+                /**
+                 * @description Which pass.
+                 * @enum {string}
+                 */
+                pass: "due" | "inbox" | "runs" | "jobs" | "late" | "files" | "history" | "invariants";
+                /**
+                 * @description What it could not do, or found amiss.
+                 * @enum {string}
+                 */
+                problem: "pass_failed" | "temporal_unavailable" | "ensure_failed" | "unreadable_row" | "list_unavailable" | "job_not_matched" | "job_taken" | "file_not_removed" | "late_success" | "invariant_violated";
+                /** @description How often. */
+                times: number;
+                /** @description Ids, providers or labels of invariants; at most ten. */
+                keys: string[];
+            }[];
+            /** @description Passes that need providers, when this process has none. */
+            left_to_workers: ("due" | "inbox" | "runs" | "jobs" | "late" | "files" | "history" | "invariants")[];
+        };
+        Pause: {
+            /**
+             * @description Always `pause`.
+             * @constant
+             */
+            object: "pause";
+            /**
+             * @description What is stopped.
+             * @example provider
+             * @enum {string}
+             */
+            kind: "provider" | "model" | "tenant";
+            /**
+             * @description Name of the provider, id of the model or of the tenant.
+             * @example infro
+             */
+            target: string;
+            /** @description Why it was paused. */
+            reason: string;
+            /**
+             * @description Who paused it.
+             * @example key:key_06f1m4k2h8v7x9q3w5y1z0a2b4
+             */
+            actor: string;
+            /**
+             * Format: date-time
+             * @description Since when.
+             */
+            created_at: string;
+        };
+        Paused: {
+            /**
+             * @description `already_paused`: nothing was changed, and the pause is the first one.
+             * @enum {string}
+             */
+            outcome: "paused" | "already_paused";
+            /** @description True = nothing was changed. */
+            dry_run: boolean;
+            pause: components["schemas"]["Pause"];
+        };
+        Resumed: {
+            /**
+             * @description `not_paused`: nothing was paused under this name, and nothing was changed.
+             * @enum {string}
+             */
+            outcome: "resumed" | "not_paused";
+            /** @description True = nothing was changed. */
+            dry_run: boolean;
+            /** @description As it stood; null = it was not paused. */
+            pause: components["schemas"]["Pause"] | null;
+            /** @description How many that wait go on now, within seconds. */
+            generations_due: number;
+        };
         OperatedWebhookDelivery: {
             /**
              * @description Never changes.
@@ -1731,149 +1927,6 @@ export interface components {
              */
             key?: string;
         };
-        Refund: {
-            /**
-             * @description Always `refund`.
-             * @constant
-             */
-            object: "refund";
-            /** @description Id of the generation. */
-            generation: string;
-            /** @description What this refund gave back. */
-            credits: number;
-            /** @description What all refunds of the generation have given back by now. */
-            refunded_credits: number;
-            /**
-             * @description What it is refunded for; one refund of a generation for each. The tenant sees it.
-             * @example bad-output
-             */
-            reason: string;
-            /** @description True = nothing was changed. */
-            dry_run: boolean;
-            /** @description Its run in the Temporal UI; null when `TEMPORAL_UI_URL` is not set. */
-            temporal_url: string | null;
-        };
-        Resolution: {
-            /**
-             * @description Always `resolution`.
-             * @constant
-             */
-            object: "resolution";
-            /** @description Id of the generation. */
-            generation: string;
-            /** @description How it has ended. */
-            state: string;
-            /** @description What the tenant is told; null when it succeeded. */
-            error_code: string | null;
-            /** @description Charged for what is stored; the rest is released. */
-            captured_credits: number;
-            /**
-             * @description Why; kept for ever with the id of your key and the time.
-             * @example ticket 4711
-             */
-            reason: string;
-            /** @description True = nothing was changed. */
-            dry_run: boolean;
-            /** @description Its run in the Temporal UI; null when `TEMPORAL_UI_URL` is not set. */
-            temporal_url: string | null;
-        };
-        Sweep: {
-            /**
-             * @description Always `sweep`.
-             * @constant
-             */
-            object: "sweep";
-            /** @description What one pass of each brought. */
-            counts: {
-                /** @description Overdue rows, or wakes that nobody took, whose run was woken or started again. */
-                due_woken: number;
-                /** @description Rows that cannot be read, set aside for an operator. */
-                rows_parked: number;
-                /** @description Overdue rows whose run could not be woken; each is tried again after a growing pause. */
-                rows_set_aside: number;
-                /** @description Runs woken for callbacks that nobody had read; it should be 0. */
-                unseen_woken: number;
-                /** @description Runs of waiting generations that Temporal was asked for. */
-                runs_checked: number;
-                /** @description Those that were closed or gone and have been started again. */
-                runs_ensured: number;
-                /** @description Jobs in the lists of providers that were compared with our rows. */
-                jobs_listed: number;
-                /** @description Those that were attached to a submission whose answer was lost. */
-                jobs_matched: number;
-                /** @description Second jobs of a submission: their cost is ours. */
-                orphan_jobs: number;
-                /** @description Jobs with our signature of which we have no row: their cost is ours. */
-                stray_jobs: number;
-                /** @description Jobs of ended generations that were looked at, since nobody knew of their end. */
-                late_observed: number;
-                /** @description Files removed whose time was over or whose deletion was asked for. */
-                files_removed: number;
-                /** @description Rows of old history removed. */
-                rows_pruned: number;
-                /** @description Rows that violate an invariant, among what changed of late; it must be 0. */
-                violations: number;
-            };
-            /** @description Empty when all went well; what is here is tried again by itself. */
-            failed: {
-                /**
-                 * @description Which pass.
-                 * @enum {string}
-                 */
-                pass: "due" | "inbox" | "runs" | "jobs" | "late" | "files" | "history" | "invariants";
-                /**
-                 * @description What it could not do, or found amiss.
-                 * @enum {string}
-                 */
-                problem: "pass_failed" | "temporal_unavailable" | "ensure_failed" | "unreadable_row" | "list_unavailable" | "job_not_matched" | "job_taken" | "file_not_removed" | "late_success" | "invariant_violated";
-                /** @description How often. */
-                times: number;
-                /** @description Ids, providers or labels of invariants; at most ten. */
-                keys: string[];
-            }[];
-            /** @description Passes that need providers, when this process has none. */
-            left_to_workers: ("due" | "inbox" | "runs" | "jobs" | "late" | "files" | "history" | "invariants")[];
-        };
-        OperatorAction: {
-            /**
-             * @description Always `operator_action`.
-             * @constant
-             */
-            object: "operator_action";
-            /** @description Id of the generation. */
-            generation: string;
-            /** @description What was asked for, as in the path. */
-            action: string;
-            /**
-             * @description What it has brought about. `searching`: its job is not known, it is looked for where the provider can be asked. `attaching`: the provider is asked for the job, which is attached when it is there. `…_late`: nothing changes for the tenant. `requested`: the provider is asked to cancel, its answer decides.
-             * @enum {string}
-             */
-            outcome: "woken" | "cancelled" | "requested" | "observing" | "searching" | "observing_late" | "storing" | "attaching" | "attaching_late" | "attached" | "ended" | "resubmitting" | "redelivering";
-            /** @description True = nothing was changed. */
-            dry_run: boolean;
-            /**
-             * @description How it stands after it.
-             * @enum {string}
-             */
-            state: "queued" | "running" | "succeeded" | "failed" | "cancelled" | "expired";
-            /**
-             * @description How it stands after it.
-             * @enum {string}
-             */
-            stage: "queued" | "submitting" | "submission_unknown" | "waiting" | "storing" | "settling" | "needs_operator" | "done";
-            /** @description The submission that it was about. */
-            submission: string | null;
-            /** @description The job that it was about. */
-            job_id: string | null;
-            /** @description Jobs looked at, outputs tried again, webhooks sent again. */
-            count: number | null;
-            /** @description Webhooks left out: their endpoint is disabled or deleted. */
-            skipped: number | null;
-            /** @description Until when outputs are tried now. */
-            store_until: string | null;
-            /** @description Its run in the Temporal UI; null when `TEMPORAL_UI_URL` is not set. */
-            temporal_url: string | null;
-        };
         Limit: {
             /**
              * @description Always `limit`.
@@ -1933,59 +1986,6 @@ export interface components {
              * @description When new submits were stopped today; null = they are not.
              */
             reached_at: string | null;
-        };
-        Pause: {
-            /**
-             * @description Always `pause`.
-             * @constant
-             */
-            object: "pause";
-            /**
-             * @description What is stopped.
-             * @example provider
-             * @enum {string}
-             */
-            kind: "provider" | "model" | "tenant";
-            /**
-             * @description Name of the provider, id of the model or of the tenant.
-             * @example infro
-             */
-            target: string;
-            /** @description Why it was paused. */
-            reason: string;
-            /**
-             * @description Who paused it.
-             * @example key:key_06f1m4k2h8v7x9q3w5y1z0a2b4
-             */
-            actor: string;
-            /**
-             * Format: date-time
-             * @description Since when.
-             */
-            created_at: string;
-        };
-        Paused: {
-            /**
-             * @description `already_paused`: nothing was changed, and the pause is the first one.
-             * @enum {string}
-             */
-            outcome: "paused" | "already_paused";
-            /** @description True = nothing was changed. */
-            dry_run: boolean;
-            pause: components["schemas"]["Pause"];
-        };
-        Resumed: {
-            /**
-             * @description `not_paused`: nothing was paused under this name, and nothing was changed.
-             * @enum {string}
-             */
-            outcome: "resumed" | "not_paused";
-            /** @description True = nothing was changed. */
-            dry_run: boolean;
-            /** @description As it stood; null = it was not paused. */
-            pause: components["schemas"]["Pause"] | null;
-            /** @description How many that wait go on now, within seconds. */
-            generations_due: number;
         };
     };
     responses: never;

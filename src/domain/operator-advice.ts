@@ -112,9 +112,13 @@ function ofUnknown(facts: AdviceFacts): Advice {
     };
   }
   const byItself =
-    facts.listed === true ? `${provider}'s list is searched for it.` : 'Only a callback can name it.';
+    facts.listed === true
+      ? `${provider}'s list is searched for it.`
+      : `Only a callback can name it, where ${provider} sends any.`;
+  const named =
+    facts.problem === 'named_job_not_found' ? `${provider} knows no job of the id that was named. ` : '';
   return {
-    what: `It is not known whether ${provider} has the job, and it is never sent twice. ${byItself} Look into its console: attach the job if it is there, else say "submission not-accepted"; the deadline ends it otherwise.`,
+    what: `${named}It is not known whether ${provider} has the job, and it is never sent twice. ${byItself} Look into its console: attach the job if it is there; if not, say so with ${notAccepted(facts.submissionId)}; the deadline ends it otherwise.`,
     command: attach(facts.submissionId),
   };
 }
@@ -189,3 +193,5 @@ const retryStoring = ({ generationId }: AdviceFacts): string =>
   `npx darkroom generation retry-storing ${generationId} ${REASON}`;
 const attach = (submissionId: string | null | undefined): string =>
   `npx darkroom submission attach ${submissionId ?? 'SUB'} --job JOB ${REASON}`;
+const notAccepted = (submissionId: string | null | undefined): string =>
+  `"npx darkroom submission not-accepted ${submissionId ?? 'SUB'}" and a --reason`;

@@ -144,7 +144,7 @@ describe('darkroom generation list', () => {
       new RegExp(`^${parked}  .*  needs_operator      100  provider_access_denied$`),
     );
     expect((await darkroom('generation', 'list', '--tenant', two.id, '--state', 'failed')).stdout).toBe(
-      'No such generation.\n',
+      'None.\n',
     );
   });
 

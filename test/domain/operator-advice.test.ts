@@ -52,6 +52,12 @@ describe('adviceFor', () => {
     ],
     ['unknown, nothing', { stage: 'submission_unknown', idempotency: 'none' }, ATTACH, /Only a callback/],
     [
+      'unknown, wrongly named',
+      { stage: 'submission_unknown', idempotency: 'none', problem: 'named_job_not_found' },
+      ATTACH,
+      /^infro knows no job of the id that was named.*submission not-accepted sub_01_1"/,
+    ],
+    [
       'unknown, of which a run knows little',
       { stage: 'submission_unknown', submissionId: null },
       'npx darkroom submission attach SUB --job JOB --reason "…"',
