@@ -26,6 +26,8 @@ export interface Standing {
   readonly closed: 'circuit_open' | 'daily_budget' | null;
   /** For how long its run should have written; 0 = in time, or ended. */
   readonly overdueMs: number;
+  /** For how long its row has not moved. */
+  readonly unmovedMs: number;
 }
 
 /** Null = there is no such generation. The newest 50 to 100 of what can be many. */
@@ -38,7 +40,9 @@ export async function readStanding(
   db: Db,
   { id, provider, model, tenantId }: Pick<OperatedRow, 'id' | 'provider' | 'model' | 'tenantId'>,
 ): Promise<Standing> {
-  const [row] = await db.prisma.$queryRaw<(Omit<Standing, 'overdueMs'> & { overdueMs: number | null })[]>`
+  const [row] = await db.prisma.$queryRaw<
+    (Omit<Standing, 'overdueMs' | 'unmovedMs'> & { overdueMs: number | null; unmovedMs: number | null })[]
+  >`
     SELECT (SELECT jsonb_build_object('kind', kind, 'target', target) FROM pause
         WHERE (kind, target) IN (('tenant', ${tenantId}), ('model', ${model}), ('provider', ${provider}))
         ORDER BY array_position(ARRAY['tenant', 'model', 'provider'], kind) LIMIT 1) AS pause,
@@ -47,6 +51,8 @@ export async function readStanding(
         WHEN EXISTS (SELECT 1 FROM provider_budget WHERE provider = ${provider} AND reached_at >= day_start())
           THEN 'daily_budget' END AS closed,
       (SELECT greatest(extract(epoch FROM clock_timestamp() - due_at) * 1000, 0)::float8 FROM generation
-        WHERE id = ${id} AND completed_at IS NULL) AS "overdueMs"`;
-  return { pause: row?.pause ?? null, closed: row?.closed ?? null, overdueMs: row?.overdueMs ?? 0 };
+        WHERE id = ${id} AND completed_at IS NULL) AS "overdueMs",
+      (SELECT greatest(extract(epoch FROM clock_timestamp() - updated_at) * 1000, 0)::float8 FROM generation WHERE id = ${id}) AS "unmovedMs"`;
+  const { pause = null, closed = null } = row ?? {};
+  return { pause, closed, overdueMs: row?.overdueMs ?? 0, unmovedMs: row?.unmovedMs ?? 0 };
 }

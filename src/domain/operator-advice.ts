@@ -21,6 +21,8 @@ export interface AdviceFacts {
   readonly closed?: 'circuit_open' | 'daily_budget' | null;
   /** For how long its run should have written to its row; null or 0 = it is in time. */
   readonly overdueMs?: number | null;
+  /** For how long nothing has moved; null or absent = not known. */
+  readonly unmovedMs?: number | null;
 }
 
 /** What to do next, in words and as the exact command; a null command = nothing to type. */
@@ -175,6 +177,13 @@ function ofUnsent(facts: AdviceFacts): Advice {
   if (isDenied(problem)) {
     return {
       what: `${provider} refuses our key (${problem}): correct ${keyOf(provider)} or the account there, restart the workers, then wake it.`,
+      command: wake(facts),
+    };
+  }
+  const unmovedMs = problem === null ? (facts.unmovedMs ?? 0) : 0;
+  if (unmovedMs > OVERDUE_AFTER_MS) {
+    return {
+      what: `Nothing keeps it from ${provider}, and yet nothing has moved for ${Math.floor(unmovedMs / 60_000)} min: check that a worker runs (its log, /readyz of the API), then wake it.`,
       command: wake(facts),
     };
   }

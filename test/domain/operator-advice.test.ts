@@ -50,6 +50,24 @@ describe('adviceFor', () => {
       ATTACH,
       /list is sear/,
     ],
+    [
+      'queued, unmoved',
+      { stage: 'queued', unmovedMs: 150_000 },
+      WAKE,
+      /nothing has moved for 2 min: check that a worker/,
+    ],
+    [
+      'queued just now',
+      { stage: 'queued', unmovedMs: OVERDUE_AFTER_MS },
+      null,
+      /submitted as soon as it can be/,
+    ],
+    [
+      'refused for now',
+      { stage: 'queued', unmovedMs: 1e9, problem: 'http_429' },
+      null,
+      /submitted as soon as it can be/,
+    ],
     ['unknown, nothing', { stage: 'submission_unknown', idempotency: 'none' }, ATTACH, /Only a callback/],
     [
       'unknown, wrongly named',
