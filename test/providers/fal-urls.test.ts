@@ -98,8 +98,8 @@ describe('fal: which URLs are called', () => {
     await provider.observe({ jobId: 'r1', app: APP }, options);
     await provider.observe({ jobId: 'r1', app: APP }, { ...options, timeoutMs: 20 });
     const [first = 0, second = 0, , fourth] = given;
-    expect(first).toBe(2_000);
-    expect(second).toBeLessThanOrEqual(1_951);
+    expect(first).toBe(10_000);
+    expect(second).toBeLessThanOrEqual(9_951);
     expect(fourth).toBe(1);
   });
 });
