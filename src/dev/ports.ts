@@ -16,14 +16,21 @@ function tryPort(port: number): Promise<number | undefined> {
   });
 }
 
+/** Below those that Linux, macOS and Windows hand out themselves, to outgoing connections above all. */
+const FIRST = 15_000;
+const SIZE = 17_000;
+/** Where this process goes on looking; processes that start together begin far apart, and none asks twice for one port. */
+let next = (process.pid * 1_009 + Date.now()) % SIZE;
+
 /**
  * Free TCP ports of 127.0.0.1, all different. Another process can take one before it is used: whoever uses it must be
- * ready to ask again.
+ * ready to ask again. That is rare: they are none of the ports that the system gives away by itself.
  */
 export async function freePorts(count: number): Promise<number[]> {
   const ports = new Set<number>();
-  for (let tries = 0; ports.size < count && tries < count * 10; tries++) {
-    const port = await tryPort(0);
+  for (let tries = 0; ports.size < count && tries < count + 1_000; tries++) {
+    next = (next + 1) % SIZE;
+    const port = await tryPort(FIRST + next);
     if (port !== undefined) ports.add(port);
   }
   if (ports.size < count)
