@@ -78,7 +78,7 @@ export async function recoverGenerations(deps: RecoverDeps, input: RecoverInput)
   const counts = { untouched: 0, younger: 0 };
   for (let after = ''; ;) {
     const page = await listOpenGenerations(deps.db, after, PAGE);
-    await inParallel(page, async (generation) => {
+    await eachUntilOneFails(page, async (generation) => {
       const one = await recoverOne(deps, generation, input);
       if (one.kind === 'row') rows.push(one.row);
       else if (one.kind === 'failed') failed.push({ generation: generation.id, problem: one.problem });
@@ -197,7 +197,7 @@ async function recordGone(
   let page: string[] = [];
   const look = async () => {
     const existing = await findExisting(deps.db, page);
-    await inParallel(
+    await eachUntilOneFails(
       page.filter((id) => !existing.has(id)),
       async (generation) => {
         const told = await trace(generation);
@@ -217,7 +217,7 @@ async function recordGone(
 }
 
 /** A few at a time: the command has few connections. The first failure ends all, when what is under way has ended. */
-async function inParallel<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
+async function eachUntilOneFails<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
   const queue = [...items];
   const ends = await Promise.allSettled(
     Array.from({ length: AT_ONCE }, async () => {

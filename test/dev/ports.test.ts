@@ -20,3 +20,10 @@ test('a preferred port is given when it is free, and moves when it is taken', as
 test('ports asked for together are all different', async () => {
   expect(new Set(await freePorts(20)).size).toBe(20);
 });
+
+test('none of them is a port that the system gives to an outgoing connection', async () => {
+  for (const port of await freePorts(20)) {
+    expect(port).toBeGreaterThanOrEqual(15_000);
+    expect(port).toBeLessThan(32_768);
+  }
+});

@@ -128,6 +128,28 @@ describe('runs of rows that wait long', () => {
     await lazy.close();
   });
 
+  it('a page that breaks off goes on at the first run that was not asked for, not at its start', async () => {
+    await near();
+    await test.sql(`DELETE FROM sweep_mark`);
+    const ids = [await waiting(), await waiting(), await waiting(), await waiting()].toSorted();
+    const lazy = Connection.lazy({ address: '127.0.0.1:1' });
+    const nowhere = new Client({ connection: lazy });
+    const broken = reconciler({
+      isRunOpen: (id) => (id === ids[2] ? isRunOpen(nowhere, id) : Promise.resolve(true)),
+    });
+    expect(await reconcileRuns(broken.ctx, { ...NOW, limit: 4 })).toMatchObject({ complete: false });
+    const asked: string[] = [];
+    const { ctx } = reconciler({
+      isRunOpen: async (id) => {
+        asked.push(id);
+        return true;
+      },
+    });
+    expect(await reconcileRuns(ctx, { ...NOW, limit: 4 })).toMatchObject({ complete: true });
+    expect(asked.toSorted()).toEqual(ids.slice(2));
+    await lazy.close();
+  });
+
   it('one run that cannot be asked for stops none of the others', async () => {
     await near();
     await test.sql(`DELETE FROM sweep_mark`);
