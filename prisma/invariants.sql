@@ -1,5 +1,6 @@
 -- The promise of Darkroom as queries: each returns one row (a key) per violation, so none means that it holds.
--- `darkroom doctor` runs all of them as one statement, in one snapshot.
+-- `darkroom doctor` runs one after the other, all in one snapshot; the sweep runs them over what changed of late (recent.sql).
+-- Written as joins of whole tables: a query for each row would take hours over a million.
 
 -- invariant: each ledger transaction has entries that sum to zero
 SELECT t.id FROM ledger_transaction t LEFT JOIN ledger_entry e ON e.transaction_id = t.id
@@ -50,8 +51,9 @@ SELECT generation_id || ':' || reason FROM ledger_transaction WHERE kind = 'refu
 
 -- invariant: a capture is the price of one output by the outputs stored, within the hold
 SELECT g.id FROM generation g JOIN hold h ON h.generation_id = g.id
-WHERE h.state = 'captured' AND g.plan ? 'creditsPerOutput' AND h.captured <> least(h.amount, greatest(1, (g.plan ->> 'creditsPerOutput')::bigint
-    * (SELECT count(*) FROM output o WHERE o.generation_id = g.id AND o.state IN ('stored', 'deleting', 'deleted'))));
+LEFT JOIN (SELECT generation_id, count(*) AS stored FROM output WHERE state IN ('stored', 'deleting', 'deleted') GROUP BY generation_id) o ON o.generation_id = g.id
+WHERE h.state = 'captured' AND g.plan ? 'creditsPerOutput'
+AND h.captured <> least(h.amount, greatest(1, (g.plan ->> 'creditsPerOutput')::bigint * coalesce(o.stored, 0)));
 
 -- invariant: a late success was not charged
 SELECT l.submission_id FROM late_success l JOIN submission s ON s.id = l.submission_id JOIN hold h ON h.generation_id = l.generation_id
@@ -99,19 +101,20 @@ AND NOT EXISTS (SELECT 1 FROM output o WHERE o.generation_id = g.id AND o.state 
 SELECT o.generation_id FROM output o JOIN generation g ON g.id = o.generation_id WHERE g.completed_at IS NOT NULL AND o.state = 'storing';
 
 -- invariant: a terminal generation has exactly one terminal event, its last
-SELECT g.id FROM generation g WHERE g.completed_at IS NOT NULL
-AND (SELECT count(*) FROM generation_event e WHERE e.generation_id = g.id AND e.type = 'terminal' AND e.seq = g.event_seq) <> 1;
+SELECT g.id FROM generation g LEFT JOIN generation_event e ON e.generation_id = g.id AND e.seq = g.event_seq AND e.type = 'terminal'
+WHERE g.completed_at IS NOT NULL AND e.seq IS NULL;
 
 -- invariant: a generation that has not ended has no terminal event
 SELECT g.id FROM generation g JOIN generation_event e ON e.generation_id = g.id AND e.type = 'terminal' WHERE g.completed_at IS NULL;
 
 -- invariant: event numbers have no gap
-SELECT g.id FROM generation g LEFT JOIN generation_event e ON e.generation_id = g.id GROUP BY g.id, g.event_seq, g.events_pruned_at
-HAVING count(e.seq) <> CASE WHEN g.events_pruned_at IS NULL THEN g.event_seq ELSE 1 END OR max(e.seq) IS DISTINCT FROM g.event_seq;
+SELECT g.id FROM generation g LEFT JOIN (SELECT generation_id, count(*) AS events, max(seq) AS last FROM generation_event GROUP BY generation_id) e
+ON e.generation_id = g.id
+WHERE coalesce(e.events, 0) <> CASE WHEN g.events_pruned_at IS NULL THEN g.event_seq ELSE 1 END OR e.last IS DISTINCT FROM g.event_seq;
 
 -- invariant: a success that is told as expired has no output left, and no other has none
-SELECT g.id FROM generation g WHERE g.state = 'succeeded'
-AND (g.delivery = 'expired') = EXISTS (SELECT 1 FROM output o WHERE o.generation_id = g.id AND o.state = 'stored');
+SELECT g.id FROM generation g LEFT JOIN (SELECT DISTINCT generation_id FROM output WHERE state = 'stored') o ON o.generation_id = g.id
+WHERE g.state = 'succeeded' AND (g.delivery = 'expired') = (o.generation_id IS NOT NULL);
 
 -- invariant: an ended generation with a callback_url has told it, or will
 SELECT g.id FROM generation g WHERE g.callback_url IS NOT NULL AND g.completed_at > now() - interval '20 days'

@@ -1,7 +1,9 @@
 -- The tables of invariants.sql narrowed to what changed of late: these stand before the same queries in one statement, where
 -- their names come first. So there is no second copy of the promise, and nothing old is read.
 -- $1 from (time) and $2 its last id: where the page begins; $3 generations in a page; $4 keys that were violated at the last
--- check, looked at again until they are mended; $5 transactions from this time on; $6 entries above which an account is left to doctor.
+-- check, looked at again until they are mended; $5 transactions from this time on; $6 entries and holds from which on an account is left
+-- to doctor; $7 accounts that are summed up at most; $8 entries and holds of all of them together,
+-- but for accounts that were violated at the last check.
 WITH recent AS MATERIALIZED (
     SELECT id FROM (SELECT id FROM public.generation WHERE updated_at >= $1::timestamptz AND (updated_at, id) > ($1::timestamptz, $2::text)
         ORDER BY updated_at, id LIMIT $3::int) AS page
@@ -18,13 +20,19 @@ WITH recent AS MATERIALIZED (
     UNION SELECT t.id FROM public.ledger_transaction t WHERE t.generation_id IN (SELECT id FROM recent)
     UNION SELECT key::bigint FROM unnest($4::text[]) AS key WHERE key ~ '^\d{1,18}$'
 ), touched AS MATERIALIZED (
-    SELECT g.account_id AS id FROM public.generation g WHERE g.id IN (SELECT id FROM recent)
-    UNION SELECT e.account_id FROM public.ledger_entry e WHERE e.transaction_id IN (SELECT id FROM recent_transaction) AND e.account_id NOT LIKE 'sys\_%'
-    UNION SELECT key FROM unnest($4::text[]) AS key WHERE key LIKE 'acc\_%'
+    SELECT id, min(turn) AS turn FROM (
+        SELECT key AS id, 0 AS turn FROM unnest($4::text[]) AS key WHERE key LIKE 'acc\_%'
+        UNION ALL SELECT g.account_id, 1 FROM public.generation g WHERE g.id IN (SELECT id FROM recent)
+        UNION ALL SELECT e.account_id, 1 FROM public.ledger_entry e WHERE e.transaction_id IN (SELECT id FROM recent_transaction) AND e.account_id NOT LIKE 'sys\_%'
+    ) AS named GROUP BY id ORDER BY 2, random() LIMIT $7::int
+), counted AS MATERIALIZED (
+    -- The sum of an account is as long as its history, so this is bounded; chance gives each its turn.
+    SELECT t.id, t.turn, (SELECT count(*) FROM (SELECT 1 FROM public.ledger_entry e WHERE e.account_id = t.id ORDER BY e.transaction_id LIMIT $6::int) AS entries)
+        + (SELECT count(*) FROM (SELECT 1 FROM public.hold h WHERE h.account_id = t.id AND h.state = 'held' LIMIT $6::int) AS holds) AS rows FROM touched t
 ), small AS MATERIALIZED (
-    -- The sum of an account is as long as its history.
-    SELECT t.id FROM touched t WHERE (SELECT count(*) FROM (SELECT 1 FROM public.ledger_entry e WHERE e.account_id = t.id
-        ORDER BY e.transaction_id LIMIT $6::int) AS counted) < $6::int
+    -- What was violated before is always summed up again: left out, it would seem mended.
+    SELECT id FROM (SELECT id, turn, sum(rows) OVER (ORDER BY turn, random()) AS total FROM counted WHERE rows < $6::int) AS summed
+    WHERE turn = 0 OR total <= $8::int
 ), transactions AS MATERIALIZED (
     SELECT id FROM recent_transaction UNION SELECT e.transaction_id FROM small CROSS JOIN LATERAL (
         SELECT transaction_id FROM public.ledger_entry WHERE account_id = small.id ORDER BY transaction_id LIMIT $6::int) AS e

@@ -1,20 +1,26 @@
 -- What several functions share. Every caller holds the generation's row lock.
 
--- The next event of a generation; its sequence number is given under the row lock, so readers never miss one. Readers that follow
--- are told of it (a hint: they look at the rows), and so are the tenant's webhooks.
+-- Writes an event whose number the caller has just given, in the statement that changed the row and under its lock, so readers never
+-- miss one. Readers that follow are told of it (a hint: they look at the rows), and so are the tenant's webhooks.
+CREATE OR REPLACE FUNCTION tell_event(p_generation_id text, p_seq integer, p_type text, p_data jsonb) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO generation_event (generation_id, seq, type, data, created_at)
+    VALUES (p_generation_id, p_seq, p_type, p_data, clock_timestamp());
+    PERFORM pg_notify('darkroom_generation', p_generation_id);
+    IF p_type = 'terminal' THEN
+        PERFORM emit_webhook(p_generation_id, p_data ->> 'state', NULL);
+    ELSIF p_type IN ('stage', 'cancellation') THEN
+        PERFORM emit_webhook(p_generation_id, 'updated', p_seq);
+    END IF;
+END $$;
+
+-- The next event of a generation whose row changes in no other way.
 CREATE OR REPLACE FUNCTION append_event(p_generation_id text, p_type text, p_data jsonb) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_seq integer;
 BEGIN
     UPDATE generation SET event_seq = event_seq + 1 WHERE id = p_generation_id RETURNING event_seq INTO v_seq;
-    INSERT INTO generation_event (generation_id, seq, type, data, created_at)
-    VALUES (p_generation_id, v_seq, p_type, p_data, clock_timestamp());
-    PERFORM pg_notify('darkroom_generation', p_generation_id);
-    IF p_type = 'terminal' THEN
-        PERFORM emit_webhook(p_generation_id, p_data ->> 'state', NULL);
-    ELSIF p_type IN ('stage', 'cancellation') THEN
-        PERFORM emit_webhook(p_generation_id, 'updated', v_seq);
-    END IF;
+    PERFORM tell_event(p_generation_id, v_seq, p_type, p_data);
 END $$;
 
 -- All that is needed to start or wake a run: ids and the frozen timings, nothing of the tenant's content.
@@ -50,25 +56,30 @@ CREATE OR REPLACE FUNCTION derived_stage(p_generation_id text) RETURNS text LANG
     WHERE g.id = p_generation_id;
 $$;
 
--- Moves the stage and says so in an event; nothing happens when it stands there already.
-CREATE OR REPLACE FUNCTION move_stage(p_generation_id text, p_stage text) RETURNS void LANGUAGE plpgsql AS $$
+-- Moves the stage and says so in an event, if it does not stand there already; and says by when the run must next have written, if that
+-- is given. One write: a second one of the row in a transaction checks its foreign keys again.
+CREATE OR REPLACE FUNCTION move_stage(p_generation_id text, p_stage text, p_due timestamptz DEFAULT NULL) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     g generation;
     v_state text;
+    v_seq integer;
 BEGIN
     SELECT * INTO g FROM generation WHERE id = p_generation_id;
     v_state := CASE WHEN g.state = 'queued' AND p_stage IN ('submission_unknown', 'waiting', 'storing') THEN 'running' ELSE g.state END;
     IF g.stage = p_stage AND g.state = v_state THEN
+        UPDATE generation SET due_at = p_due WHERE id = p_generation_id AND p_due IS NOT NULL;
         RETURN;
     END IF;
-    UPDATE generation SET stage = p_stage, state = v_state, operator_reason = NULL, updated_at = clock_timestamp(),
+    UPDATE generation SET stage = p_stage, state = v_state, operator_reason = NULL, updated_at = clock_timestamp(), event_seq = event_seq + 1,
+        due_at = coalesce(p_due, due_at),
         started_at = CASE WHEN v_state = 'running' THEN coalesce(started_at, clock_timestamp()) ELSE started_at END
-    WHERE id = p_generation_id;
-    PERFORM append_event(p_generation_id, 'stage', jsonb_build_object('state', v_state, 'stage', p_stage));
+    WHERE id = p_generation_id RETURNING event_seq INTO v_seq;
+    PERFORM tell_event(p_generation_id, v_seq, 'stage', jsonb_build_object('state', v_state, 'stage', p_stage));
 END $$;
 
--- When the present UTC day began; days of limits and budgets turn at midnight UTC.
-CREATE OR REPLACE FUNCTION day_start() RETURNS timestamptz LANGUAGE sql VOLATILE AS $$
+-- When the present UTC day began; days of limits and budgets turn at midnight UTC. STABLE, so that an index can begin there: as
+-- VOLATILE it is asked for each row, and all rows of a provider or tenant are read.
+CREATE OR REPLACE FUNCTION day_start() RETURNS timestamptz LANGUAGE sql STABLE AS $$
     SELECT date_trunc('day', clock_timestamp() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC';
 $$;
 

@@ -74,9 +74,11 @@ END $$;
 
 -- How many jobs a run waits for at each provider; one whose generation has ended is not polled, so it takes no share. in: {}; out: {provider: count}
 CREATE OR REPLACE FUNCTION waiting_jobs(p jsonb) RETURNS jsonb LANGUAGE sql STABLE AS $$
+    -- OFFSET 0 keeps it at one step of an index per open row: a join would read every submission there ever was.
     SELECT coalesce(jsonb_object_agg(provider, jobs), '{}') FROM (
-        SELECT s.provider, count(*) AS jobs FROM generation g JOIN submission s ON s.generation_id = g.id
-        WHERE g.completed_at IS NULL AND s.state = 'accepted' AND s.ended_at IS NULL GROUP BY s.provider) AS waiting;
+        SELECT s.provider, count(*) AS jobs FROM generation g CROSS JOIN LATERAL (
+            SELECT provider FROM submission WHERE generation_id = g.id AND state = 'accepted' AND ended_at IS NULL OFFSET 0) AS s
+        WHERE g.completed_at IS NULL GROUP BY s.provider) AS waiting;
 $$;
 
 -- The first of these places whose provider takes new submits now; else when the first of them opens. A look, without locks.

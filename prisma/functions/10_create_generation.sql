@@ -40,12 +40,12 @@ BEGIN
         PERFORM set_config('lock_timeout', '1000', true);
         BEGIN
             INSERT INTO generation (id, tenant_id, account_id, idempotency_route, idempotency_key, request_sha256, response_body, model,
-                provider, input, metadata, plan, credits, created_at, updated_at, deadline_at, due_at, callback_url)
+                provider, input, metadata, plan, credits, event_seq, created_at, updated_at, deadline_at, due_at, callback_url)
             VALUES (p ->> 'generationId', p ->> 'tenantId', v_account.id, p ->> 'route', p ->> 'idempotencyKey',
                 decode(p ->> 'requestSha256', 'hex'),
                 replace(replace(p ->> 'responseTemplate', (p ->> 'nonce') || ':created_at', iso_time(v_now)),
                     (p ->> 'nonce') || ':deadline_at', iso_time(v_deadline)),
-                p ->> 'model', p ->> 'provider', p -> 'input', p -> 'metadata', p -> 'plan', v_credits, v_now, v_now, v_deadline, v_now,
+                p ->> 'model', p ->> 'provider', p -> 'input', p -> 'metadata', p -> 'plan', v_credits, 1, v_now, v_now, v_deadline, v_now,
                 p ->> 'callbackUrl')
             ON CONFLICT (tenant_id, idempotency_route, idempotency_key) DO NOTHING
             RETURNING * INTO g;
@@ -67,7 +67,7 @@ BEGIN
             END IF;
             INSERT INTO hold (generation_id, account_id, amount, created_at) VALUES (g.id, v_account.id, v_credits, v_now);
             PERFORM keep_inputs(g, (p ->> 'retentionMs')::double precision);
-            PERFORM append_event(g.id, 'created', jsonb_build_object('state', g.state, 'stage', g.stage));
+            PERFORM tell_event(g.id, 1, 'created', jsonb_build_object('state', g.state, 'stage', g.stage));
             RETURN jsonb_build_object('outcome', 'created', 'generationId', g.id, 'responseBody', g.response_body, 'run', run_to_submit(g));
         END IF;
         SELECT * INTO g FROM generation

@@ -83,10 +83,12 @@ BEGIN
     WHERE id = s.id RETURNING * INTO s;
     -- Counted from now on, also when the answer is lost; taken back when the answer proves that nothing was bought.
     PERFORM book_cost(s.id, p -> 'estimatedCost', 'catalogue');
+    UPDATE generation SET provider = s.provider WHERE id = g.id AND provider <> s.provider;
     IF s.unknown_at IS NULL THEN
-        PERFORM move_stage(g.id, 'submitting');
+        PERFORM move_stage(g.id, 'submitting', s.lease_until);
+    ELSE
+        UPDATE generation SET due_at = s.lease_until WHERE id = g.id;
     END IF;
-    UPDATE generation SET provider = s.provider, due_at = s.lease_until WHERE id = g.id;
     RETURN jsonb_build_object('outcome', 'send', 'fence', s.fence, 'request', s.request, 'idempotencyKey', s.idempotency_key,
         'callbackBase', s.callback_base, 'callbackKeyId', s.callback_key_id);
 END $$;

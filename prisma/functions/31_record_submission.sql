@@ -57,8 +57,7 @@ BEGIN
                 UPDATE submission SET terminal_hint_at = v_now WHERE id = s.id RETURNING * INTO s;
             END IF;
             IF g.completed_at IS NULL AND s.state = 'accepted' THEN
-                PERFORM move_stage(g.id, 'waiting');
-                UPDATE generation SET due_at = least(ms_from_now((p ->> 'dueInMs')::double precision), greatest(deadline_at, v_now)) WHERE id = g.id;
+                PERFORM move_stage(g.id, 'waiting', least(ms_from_now((p ->> 'dueInMs')::double precision), greatest(g.deadline_at, v_now)));
                 v_outcome := 'attached';
             ELSE
                 v_outcome := 'attached_late';
@@ -79,8 +78,8 @@ BEGIN
             UPDATE submission SET cost_amount = NULL, cost_unit = NULL, cost_final = NULL, cost_source = NULL, cost_at = NULL WHERE id = s.id;
         END IF;
         IF g.completed_at IS NULL THEN
-            PERFORM move_stage(g.id, CASE s.state WHEN 'unknown' THEN 'submission_unknown' ELSE 'queued' END);
-            UPDATE generation SET due_at = least(ms_from_now((p ->> 'retryInMs')::double precision), greatest(deadline_at, v_now)) WHERE id = g.id;
+            PERFORM move_stage(g.id, CASE s.state WHEN 'unknown' THEN 'submission_unknown' ELSE 'queued' END,
+                least(ms_from_now((p ->> 'retryInMs')::double precision), greatest(g.deadline_at, v_now)));
         END IF;
         v_outcome := 'recorded';
     END IF;

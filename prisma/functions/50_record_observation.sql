@@ -29,7 +29,8 @@ BEGIN
         updated_at = v_now
     WHERE id = p ->> 'submissionId' RETURNING * INTO s;
     PERFORM book_cost(s.id, p -> 'cost', 'observation');
-    IF v_kind = 'succeeded' AND (s.state <> 'accepted' OR g.completed_at IS NOT NULL AND g.success_at IS NULL) THEN
+    -- Of a dead submission, or after the end; one without a job may still become the generation's own.
+    IF v_kind = 'succeeded' AND s.provider_job_id IS NOT NULL AND (s.state <> 'accepted' OR g.completed_at IS NOT NULL AND g.success_at IS NULL) THEN
         INSERT INTO late_success (submission_id, generation_id) VALUES (s.id, g.id) ON CONFLICT DO NOTHING;
     END IF;
     IF g.completed_at IS NOT NULL THEN
@@ -58,14 +59,15 @@ BEGIN
         v_store_ms := least((p ->> 'storeForMs')::double precision, coalesce((p ->> 'linkInMs')::double precision, 'infinity'));
         UPDATE generation SET success_at = v_now, store_until = v_now + greatest(v_store_ms, 0) * interval '1 millisecond',
             -- A provider that offers no cancel was not asked too late.
-            cancel_outcome = CASE WHEN cancel_outcome = 'unsupported' THEN cancel_outcome WHEN cancel_requested_at IS NOT NULL THEN 'too_late' END, progress = 1
+            cancel_outcome = CASE WHEN cancel_outcome = 'unsupported' THEN cancel_outcome WHEN cancel_requested_at IS NOT NULL THEN 'too_late' END, progress = 1, updated_at = v_now
         WHERE id = g.id;
         INSERT INTO output (generation_id, index, created_at)
         SELECT g.id, i, v_now FROM generate_series(0, (p ->> 'outputCount')::integer - 1) AS i ON CONFLICT DO NOTHING;
-        PERFORM move_stage(g.id, 'storing');
+        PERFORM move_stage(g.id, 'storing', ms_from_now((p ->> 'dueInMs')::double precision));
         v_attempts := lease_outputs(g.id, (p ->> 'storeLeaseMs')::double precision);
+    ELSE
+        UPDATE generation SET due_at = ms_from_now((p ->> 'dueInMs')::double precision), updated_at = v_now WHERE id = g.id;
     END IF;
-    UPDATE generation SET due_at = ms_from_now((p ->> 'dueInMs')::double precision), updated_at = v_now WHERE id = g.id RETURNING * INTO g;
-    RETURN jsonb_build_object('terminal', false, 'succeeded', g.success_at IS NOT NULL, 'attempts', v_attempts,
+    RETURN jsonb_build_object('terminal', false, 'succeeded', g.success_at IS NOT NULL OR v_kind = 'succeeded', 'attempts', v_attempts,
         'cancelRequested', g.cancel_requested_at IS NOT NULL);
 END $$;

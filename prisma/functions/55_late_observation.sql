@@ -10,10 +10,11 @@ $$;
 -- request | null (its job is known), timeoutMs}]
 CREATE OR REPLACE FUNCTION claim_late_observations(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
+    v_now timestamptz(3) := clock_timestamp();
     v_jobs jsonb;
 BEGIN
     WITH due AS (
-        SELECT id FROM submission WHERE late_due_at <= clock_timestamp() AND p -> 'providers' ? provider ORDER BY late_due_at LIMIT (p ->> 'limit')::integer FOR UPDATE SKIP LOCKED
+        SELECT id FROM submission WHERE late_due_at <= v_now AND p -> 'providers' ? provider ORDER BY late_due_at LIMIT (p ->> 'limit')::integer FOR UPDATE SKIP LOCKED
     ), leased AS (
         UPDATE submission s SET late_due_at = ms_from_now((p ->> 'leaseMs')::double precision) FROM due, generation g
         WHERE s.id = due.id AND g.id = s.generation_id

@@ -20,11 +20,11 @@ BEGIN
     UPDATE ledger_account SET posted = posted - p_captured, held = held - h.amount WHERE id = h.account_id;
     UPDATE submission SET state = 'abandoned', updated_at = v_now WHERE generation_id = p_generation_id AND state = 'prepared';
     UPDATE generation SET state = p_state, stage = 'done', error_code = p_error_code, delivery = p_delivery, operator_reason = NULL,
-        completed_at = v_now, updated_at = v_now, due_at = NULL, wake_requested_at = NULL
+        completed_at = v_now, updated_at = v_now, due_at = NULL, wake_requested_at = NULL, event_seq = event_seq + 1
     WHERE id = p_generation_id RETURNING * INTO g;
     UPDATE submission SET late_due_at = late_due(g, 0) WHERE generation_id = p_generation_id AND ended_at IS NULL
         AND (provider_job_id IS NOT NULL OR state = 'unknown');
-    PERFORM append_event(p_generation_id, 'terminal', jsonb_build_object('state', g.state, 'stage', g.stage, 'delivery', g.delivery,
+    PERFORM tell_event(p_generation_id, g.event_seq, 'terminal', jsonb_build_object('state', g.state, 'stage', g.stage, 'delivery', g.delivery,
         'errorCode', g.error_code, 'captured', p_captured, 'released', h.amount - p_captured));
 END $$;
 
@@ -36,7 +36,8 @@ $$;
 
 -- Settles by proposal, checked against the rows; writes once and returns what stands, or stale, and the run decides again.
 -- in:  {generationId, state: succeeded | failed | cancelled | expired, errorCode | null}
--- out: {outcome: settled | already | stale, state, errorCode, captured}
+-- out: {outcome: settled | already | stale, state, errorCode, captured, times?: of what was settled now and had a submission:
+--       {provider, sinceCallbackMs: since the first callback that told the end | null, sinceSuccessMs | null}}
 CREATE OR REPLACE FUNCTION settle(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
     g generation;
@@ -50,6 +51,7 @@ DECLARE
     v_captured bigint := 0;
     v_delivery text := 'failed';
     v_fits boolean;
+    v_times jsonb;
 BEGIN
     SELECT * INTO g FROM generation WHERE id = p ->> 'generationId' FOR UPDATE;
     IF NOT FOUND THEN
@@ -90,5 +92,9 @@ BEGIN
         UPDATE generation SET cancel_outcome = 'too_late' WHERE id = g.id;
     END IF;
     PERFORM finish_generation(g.id, v_state, v_code, v_captured, v_delivery, 'outputs stored', 'darkroom');
-    RETURN jsonb_build_object('outcome', 'settled', 'state', v_state, 'errorCode', v_code, 'captured', v_captured);
+    SELECT jsonb_build_object('provider', t.provider,
+        'sinceCallbackMs', extract(epoch FROM n.completed_at - (SELECT min(c.received_at) FROM callback c WHERE c.submission_id = t.id AND c.terminal)) * 1000,
+        'sinceSuccessMs', extract(epoch FROM n.completed_at - n.success_at) * 1000)
+    INTO v_times FROM generation n JOIN submission t ON t.generation_id = n.id WHERE n.id = g.id ORDER BY t.ordinal DESC LIMIT 1;
+    RETURN jsonb_build_object('outcome', 'settled', 'state', v_state, 'errorCode', v_code, 'captured', v_captured, 'times', v_times);
 END $$;

@@ -54,15 +54,18 @@ DECLARE
     v_far timestamptz := clock_timestamp() + (p ->> 'farMs')::double precision * interval '1 millisecond';
     v_limit integer := (p ->> 'limit')::integer;
     v_after text := coalesce(p ->> 'after', '');
+    v_ids text[];
     v_runs jsonb;
 BEGIN
     IF (p ->> 'unknown')::boolean THEN
-        SELECT jsonb_agg(run ORDER BY id) INTO v_runs FROM (SELECT g.id, run_facts(g) AS run FROM generation g
-            WHERE g.stage = 'submission_unknown' AND g.id > v_after AND g.due_at > v_far ORDER BY g.id LIMIT v_limit) AS page;
+        SELECT array_agg(id) INTO v_ids FROM (SELECT id FROM generation
+            WHERE stage = 'submission_unknown' AND id > v_after AND due_at > v_far ORDER BY id LIMIT v_limit) AS page;
     ELSE
-        SELECT jsonb_agg(run ORDER BY id) INTO v_runs FROM (SELECT g.id, run_facts(g) AS run FROM generation g
-            WHERE g.completed_at IS NULL AND g.id > v_after AND g.due_at > v_far ORDER BY g.id LIMIT v_limit) AS page;
+        SELECT array_agg(id) INTO v_ids FROM (SELECT id FROM generation
+            WHERE completed_at IS NULL AND id > v_after AND due_at > v_far ORDER BY id LIMIT v_limit) AS page;
     END IF;
+    -- Only of the page: facts are read out of each row's plan.
+    SELECT jsonb_agg(run_facts(g) ORDER BY g.id) INTO v_runs FROM generation g WHERE g.id = ANY (v_ids);
     RETURN jsonb_build_object('runs', coalesce(v_runs, '[]'),
         'place', CASE WHEN jsonb_array_length(v_runs) >= v_limit THEN v_runs -> -1 ->> 'generationId' END);
 END $$;

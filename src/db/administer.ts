@@ -1,5 +1,6 @@
 import type { JsonObject } from '../domain/json.ts';
 import type { Db } from './client.ts';
+import { olderThan } from './newest-first.ts';
 
 /** Who does it, and why: kept for ever. */
 export interface ByOperator {
@@ -42,13 +43,6 @@ interface PageFilter {
   readonly limit: number;
 }
 
-function before(after: PageFilter['after']) {
-  if (after === undefined) return {};
-  return {
-    OR: [{ createdAt: { lt: after.createdAt } }, { createdAt: after.createdAt, id: { lt: after.id } }],
-  };
-}
-
 /** A new tenant with its `default` account, and the record of it. @returns false when there is one of this id already */
 export async function addTenant(
   db: Db,
@@ -72,7 +66,7 @@ export function findTenant(db: Db, id: string): Promise<TenantRow | null> {
 /** Newest first. */
 export function pageTenants(db: Db, { after, limit }: PageFilter): Promise<TenantRow[]> {
   return db.prisma.tenant.findMany({
-    where: before(after),
+    where: olderThan(after),
     select: { id: true, name: true, createdAt: true, retentionHours: true },
     orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
     take: limit,
@@ -106,7 +100,7 @@ export function pageKeys(
   { after, limit, tenantId }: PageFilter & { readonly tenantId?: string | null | undefined },
 ): Promise<KeyRow[]> {
   return db.prisma.apiKey.findMany({
-    where: { ...(tenantId === undefined ? {} : { tenantId }), ...before(after) },
+    where: { ...(tenantId === undefined ? {} : { tenantId }), ...olderThan(after) },
     select: KEY,
     orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
     take: limit,

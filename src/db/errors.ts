@@ -16,7 +16,7 @@ const UNAVAILABLE_KINDS = new Set([
  */
 const UNAVAILABLE_SQLSTATE = /^(08...|28...|3D000|53...|55000|55P03|57P..|57014|40...|25006)$/;
 const UNAVAILABLE_TEXT =
-  /ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|Connection terminated|timeout exceeded when trying to connect|Query read timeout/;
+  /ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|is not queryable|Connection terminated|timeout exceeded when trying to connect|Query read timeout|Cannot use a pool after calling end/;
 
 interface Layer {
   readonly code?: unknown;
@@ -48,6 +48,8 @@ export function isDatabaseUnavailable(error: unknown): boolean {
     for (const value of [code, originalCode]) {
       if (typeof value !== 'string') continue;
       if (UNAVAILABLE_PRISMA.has(value) || UNAVAILABLE_SQLSTATE.test(value)) return true;
+      // Of a host with several addresses, no message tells it.
+      if (UNAVAILABLE_TEXT.test(value)) return true;
     }
     return typeof message === 'string' && UNAVAILABLE_TEXT.test(message);
   });

@@ -35,7 +35,12 @@ export { grantCredits, listAccountEntries, readCredits, refundGeneration } from 
 export type { AccountEntry, Credits, Granted, Refunded } from './ledger.ts';
 export { listUsageLimits, setUsageLimit, takeTenantRequest } from './limits.ts';
 export type { LimitReached, LimitScope, ShownLimit, TakenRequest, UsageLimits } from './limits.ts';
-export { claimLateObservations, postponeLateSearch } from './late-observations.ts';
+export {
+  claimLateObservations,
+  postponeLateSearch,
+  recordLateCancel,
+  recordLateLook,
+} from './late-observations.ts';
 export type { LateObservation } from './late-observations.ts';
 export { loadGeneration } from './load-generation.ts';
 export type { LoadedGeneration, LoadedSubmission } from './load-generation.ts';
@@ -45,15 +50,10 @@ export type { OutputRecord } from './outputs.ts';
 export { listProviderBudgets, setProviderBudget } from './provider-budgets.ts';
 export type { ProviderBudget } from './provider-budgets.ts';
 export { findGeneration, listGenerations } from './read-generations.ts';
-export type { GenerationRow } from './read-generations.ts';
+export type { GenerationRow, OutputRow } from './read-generations.ts';
 export { recordCallback } from './record-callback.ts';
 export type { VerifiedCallback } from './record-callback.ts';
-export {
-  claimOutputs,
-  OBSERVED_AFTER_THE_END,
-  observationFields,
-  recordObservation,
-} from './record-observation.ts';
+export { claimOutputs, observationFields, recordObservation } from './record-observation.ts';
 export type { ObservationRecord, OutputAttempts } from './record-observation.ts';
 export { resolveGeneration } from './resolve-generation.ts';
 export type { Resolved } from './resolve-generation.ts';
@@ -95,4 +95,3 @@ export {
   listWebhookEndpoints,
 } from './read-webhooks.ts';
 export type { DeliveryRow, DeliveryWithAttempts, EndpointRow } from './read-webhooks.ts';
-export { readSettleTimes } from './read-settle-times.ts';

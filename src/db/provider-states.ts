@@ -14,14 +14,15 @@ export interface ProviderState {
   readonly waitingForPoll: number;
 }
 
-/** One cheap read over the jobs that are waited for, the circuits and the budgets. */
+/** One cheap read over the jobs that are waited for (as `waiting_jobs`: a step for each), the circuits and the budgets. */
 export function readProviderStates(db: Db): Promise<ProviderState[]> {
   return db.prisma.$queryRaw<ProviderState[]>`
     WITH waiting AS (
       SELECT s.provider, count(*) FILTER (WHERE s.callback_base IS NOT NULL)::int AS by_callback,
         count(*) FILTER (WHERE s.callback_base IS NULL)::int AS by_poll
-      FROM submission s JOIN generation g ON g.id = s.generation_id
-      WHERE s.state = 'accepted' AND s.ended_at IS NULL AND g.completed_at IS NULL GROUP BY s.provider)
+      FROM generation g CROSS JOIN LATERAL (SELECT provider, callback_base FROM submission
+        WHERE generation_id = g.id AND state = 'accepted' AND ended_at IS NULL OFFSET 0) AS s
+      WHERE g.completed_at IS NULL GROUP BY s.provider)
     SELECT provider, CASE WHEN greatest(c.open_until, c.probe_until) > clock_timestamp() THEN greatest(c.open_until, c.probe_until) END
         AS "circuitOpenUntil",
       c.open_until IS NOT NULL AS "circuitTripped",

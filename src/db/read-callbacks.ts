@@ -57,7 +57,7 @@ export function listCallbacks(db: Db, filter: CallbackFilter): Promise<CallbackR
     WHERE ${Prisma.join(where, ' AND ')} ORDER BY c.id DESC LIMIT ${limit}`;
 }
 
-/** The bytes as they came, or null when there is no such callback (any more). */
+/** The bytes as they came (without our token), or null when there is no such callback (any more). */
 export async function readCallbackBody(db: Db, id: bigint): Promise<Uint8Array | null> {
   return (await db.prisma.callback.findUnique({ where: { id }, select: { body: true } }))?.body ?? null;
 }

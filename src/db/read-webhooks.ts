@@ -1,5 +1,6 @@
 import type { Db } from './client.ts';
 import type { Prisma } from './generated/client.ts';
+import { olderThan } from './newest-first.ts';
 
 const SECRETS = {
   secrets: {
@@ -52,14 +53,7 @@ export function listWebhookDeliveries(db: Db, filter: DeliveryFilter): Promise<D
       ...(filter.endpointId === undefined ? {} : { endpointId: filter.endpointId }),
       ...(filter.generationId === undefined ? {} : { event: { generationId: filter.generationId } }),
       ...(filter.state === undefined ? {} : { state: filter.state }),
-      ...(after === undefined
-        ? {}
-        : {
-            OR: [
-              { createdAt: { lt: after.createdAt } },
-              { createdAt: after.createdAt, id: { lt: after.id } },
-            ],
-          }),
+      ...olderThan(after),
     },
     include: EVENT,
     orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],

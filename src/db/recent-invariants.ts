@@ -5,8 +5,11 @@ import { readInvariants } from './doctor.ts';
 import type { InvariantResult } from './doctor.ts';
 
 const FILE = new URL('../../prisma/recent.sql', import.meta.url);
-/** An account with more entries than that is summed up by `darkroom doctor` only. */
-const ACCOUNT_ENTRIES = 10_000;
+/** An account with so many entries and open holds is summed up by `darkroom doctor` only. */
+const ACCOUNT_ROWS = 1_000;
+/** Of one page: accounts that are summed up, those that were violated first, and rows of all of them. */
+const ACCOUNTS = 100;
+const ALL_ACCOUNT_ROWS = 5_000;
 const STATEMENT_LIMIT_MS = 20_000;
 /** Where no id has been yet. */
 const BEFORE_ALL_IDS = '';
@@ -81,7 +84,9 @@ export async function checkRecentInvariants(
         page.limit,
         [...page.watched],
         at,
-        ACCOUNT_ENTRIES,
+        ACCOUNT_ROWS,
+        ACCOUNTS,
+        ALL_ACCOUNT_ROWS,
       );
       const results = invariants.map(({ name }, i) => {
         const row = rows.find(({ number }) => number === i);

@@ -12,11 +12,21 @@ export interface Proposal {
   readonly errorCode: GenerationErrorCode | null;
 }
 
+const times = z.object({
+  provider: z.string(),
+  /** Since the first callback that told the end of its job. */
+  sinceCallbackMs: z.number().nullable(),
+  /** Since the look that first saw the success. */
+  sinceSuccessMs: z.number().nullable(),
+});
+
 const settled = z.object({
   outcome: z.enum(['settled', 'already', 'stale']),
   state: z.enum(STATES),
   errorCode: z.string().nullable(),
   captured: z.number(),
+  /** How long the end took, where this call has written it and there was a submission. */
+  times: times.nullish(),
 });
 export type Settled = z.infer<typeof settled>;
 

@@ -42,11 +42,13 @@ export interface FoundApiKey extends StoredApiKey {
 
 /** A key that is neither revoked nor expired (by the database's clock), or null. */
 export async function findApiKey(db: Db, keyId: string): Promise<FoundApiKey | null> {
-  const rows = await db.prisma.$queryRaw<FoundApiKey[]>`
-    SELECT k.id, k.tenant_id AS "tenantId", k.secret_sha256 AS "secretSha256", k.scopes,
-      l.requests_per_minute IS NOT NULL AS "requestsLimited"
-    FROM api_key k LEFT JOIN usage_limit l ON l.tenant_id = k.tenant_id AND l.scope = 'tenant'
-    WHERE k.id = ${keyId} AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`;
+  const rows = await db.query<FoundApiKey>(
+    `SELECT k.id, k.tenant_id AS "tenantId", k.secret_sha256 AS "secretSha256", k.scopes,
+       l.requests_per_minute IS NOT NULL AS "requestsLimited"
+     FROM api_key k LEFT JOIN usage_limit l ON l.tenant_id = k.tenant_id AND l.scope = 'tenant'
+     WHERE k.id = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`,
+    [keyId],
+  );
   return rows[0] ?? null;
 }
 

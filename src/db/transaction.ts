@@ -8,6 +8,7 @@ const LIMITS = { maxWait: 5_000, timeout: 60_000 };
 function inside(tx: Prisma.TransactionClient): Db {
   return {
     prisma: tx as PrismaClient,
+    query: (text, values) => tx.$queryRawUnsafe(text, ...values),
     async call(name, params, result, extra) {
       const args = extra === undefined ? '$1::jsonb' : '$1::jsonb, $2::bytea';
       const values: unknown[] = [JSON.stringify(params), ...(extra === undefined ? [] : [extra])];

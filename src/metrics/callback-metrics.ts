@@ -13,7 +13,7 @@ export const callbackMetrics = new Registry();
 const registers = [callbackMetrics];
 const answers = new Counter({
   name: 'darkroom_callbacks_total',
-  help: 'Callbacks by how they were answered: the outcome of a verified one (200), unauthorized (401), refused (other 4xx), unavailable (503), failed (500).',
+  help: 'Callbacks by how they were answered: the outcome of a verified one (200), challenge (200, a provider’s check of the URL), unauthorized (401), refused (other 4xx), unavailable (503), failed (500).',
   labelNames: ['provider', 'answer'],
   registers,
 });
@@ -34,6 +34,11 @@ const lastGood = new Gauge({
 export function countTakenCallback(provider: string, answer: CallbackAnswer, nowMs: number): void {
   answers.inc({ provider, answer });
   lastGood.set({ provider }, nowMs / 1_000);
+}
+
+/** Counts one check of our URL that was answered: no callback, so none was last taken now. */
+export function countCallbackChallenge(provider: string): void {
+  answers.inc({ provider, answer: 'challenge' });
 }
 
 /** Counts one callback that was not taken. */

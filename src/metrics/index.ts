@@ -23,7 +23,6 @@ export { measureCalls } from './latency-metrics.ts';
 export { countDroppedFields } from './log-metrics.ts';
 export { countOutboundFailures } from './outbound-metrics.ts';
 export { createSdkMetrics } from './sdk-metrics.ts';
-export { measureSettled } from './settle-latency.ts';
 
 /** The metrics of one process in Prometheus' text format. */
 export interface Exposition {

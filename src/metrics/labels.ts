@@ -10,7 +10,7 @@ function all<T extends string>(record: Readonly<Record<T, true>>): readonly T[] 
   return Object.keys(record) as T[];
 }
 
-/** How a callback was answered. The first six are 200: what became of a verified one. */
+/** How a callback was answered. The first seven are 200: what became of a verified one, or a check of our URL. */
 export type CallbackAnswer =
   | 'recorded'
   | 'duplicate'
@@ -18,6 +18,7 @@ export type CallbackAnswer =
   | 'unmatched'
   | 'unknown_submission'
   | 'ignored'
+  | 'challenge'
   /** 401 */
   | 'unauthorized'
   /** Another 4xx. */
@@ -33,6 +34,7 @@ export const CALLBACK_ANSWERS = all<CallbackAnswer>({
   unmatched: true,
   unknown_submission: true,
   ignored: true,
+  challenge: true,
   unauthorized: true,
   refused: true,
   unavailable: true,

@@ -49,7 +49,7 @@ export async function findGenerations(
     fromId:
       createdAfter === undefined ? undefined : firstGenerationId(createdAfter.getTime() - CLOCKS_APART_MS),
     overdueMs: overdue ? OVERDUE_AFTER_MS : undefined,
-    beforeId: after?.id,
+    after,
     limit: limit + 1,
     scanLimit: SCAN_LIMIT,
   });
@@ -61,7 +61,8 @@ export async function findGenerations(
       : // The time of a row that was only passed by is nobody's business here; the id alone is its place.
         stoppedAt === null
         ? null
-        : encodeCursor({ createdAt: new Date(0), id: stoppedAt });
+        : // Of one tenant the place is a time, too; then it is the asker's business.
+          encodeCursor(rest.tenantId === undefined ? { ...stoppedAt, createdAt: new Date(0) } : stoppedAt);
   return { data: page.map((row) => view(row, ctx.runUrl)), has_more: next !== null, next_cursor: next };
 }
 

@@ -17,14 +17,26 @@ interface DoctorContext {
   readonly storage: Storage;
 }
 
-/** All invariants of prisma/invariants.sql in one snapshot, then stored outputs and inputs against files, both ways. */
-export async function runDoctor(ctx: DoctorContext): Promise<InvariantResult[]> {
-  return [
-    ...(await checkInvariants(ctx.db)),
-    await checkFiles(ctx, 'output'),
-    await checkFiles(ctx, 'input'),
-    await checkRows(ctx),
+/**
+ * All invariants of prisma/invariants.sql in one snapshot, then stored outputs and inputs against files, both ways.
+ * @param onCheck told of each before it is checked, with its place from 1 and how many there are
+ */
+export async function runDoctor(
+  ctx: DoctorContext,
+  onCheck: (name: string, place: number, of: number) => void = () => {},
+): Promise<InvariantResult[]> {
+  const files: readonly (readonly [string, () => Promise<InvariantResult>])[] = [
+    [FILES_INVARIANTS.output, () => checkFiles(ctx, 'output')],
+    [FILES_INVARIANTS.input, () => checkFiles(ctx, 'input')],
+    [ROWS_INVARIANT, () => checkRows(ctx)],
   ];
+  const results = await checkInvariants(ctx.db, (name, place, of) => onCheck(name, place, of + files.length));
+  const [rows, all] = [results.length, results.length + files.length];
+  for (const [i, [name, check]] of files.entries()) {
+    onCheck(name, rows + i + 1, all);
+    results.push(await check());
+  }
+  return results;
 }
 
 async function checkRows(ctx: DoctorContext): Promise<InvariantResult> {
