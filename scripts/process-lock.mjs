@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 
 /**
  * What tells this life of a process from a later one with the same pid: its start time.
@@ -87,21 +87,35 @@ export function takeLock(path) {
   }
 }
 
-/** Moves the lock away only if it is still the stale one; a lock taken meanwhile is put back. */
+/**
+ * Removes the lock if it is still the stale one. One at a time: between a look and a removal somebody else could take it over.
+ * The folder is one system call that only one can win; one left behind by a process that died inside counts for a moment.
+ */
 function removeStale(path, stale) {
-  const away = `${path}.stale.${process.pid}.${randomBytes(4).toString('hex')}`;
+  const takeover = `${path}.takeover`;
   try {
-    renameSync(path, away);
-  } catch (error) {
-    if (error.code === 'ENOENT') return;
-    throw error;
-  }
-  try {
-    if (read(away) !== stale) linkSync(away, path);
+    mkdirSync(takeover);
   } catch (error) {
     if (error.code !== 'EEXIST') throw error;
+    removeAbandoned(takeover);
+    return;
+  }
+  try {
+    if (read(path) === stale) rmSync(path, { force: true });
   } finally {
-    rmSync(away, { force: true });
+    rmSync(takeover, { recursive: true, force: true });
+  }
+}
+
+const TAKEOVER_MS = 10_000;
+const LOOK_AGAIN_MS = 20;
+
+function removeAbandoned(takeover) {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOOK_AGAIN_MS);
+  try {
+    if (Math.abs(Date.now() - statSync(takeover).mtimeMs) > TAKEOVER_MS) rmdirSync(takeover);
+  } catch (error) {
+    if (error.code !== 'ENOENT') throw error;
   }
 }
 

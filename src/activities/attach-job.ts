@@ -1,13 +1,7 @@
-import {
-  isDatabaseUnavailable,
-  OBSERVED_AFTER_THE_END,
-  observationFields,
-  recordObservation,
-  recordSubmission,
-} from '../db/index.ts';
+import { isDatabaseUnavailable, recordLateLook, recordSubmission } from '../db/index.ts';
 import type { LoadedGeneration, RecordedSubmission } from '../db/index.ts';
 import { safeError } from '../domain/safe-error.ts';
-import { cancelLateJob } from './cancel-late-job.ts';
+import { cancelLateJob, sayLateSuccess } from './cancel-late-job.ts';
 import type { ActivityDeps } from './deps.ts';
 import { stepBroken } from './failures.ts';
 import { accessOf } from './steps.ts';
@@ -25,11 +19,15 @@ function jobAt(deps: ActivityDeps, { generation, submission }: LoadedGeneration,
   return { submissionId: submission.id, handle, provider, credential, timeoutMs };
 }
 
-/** Attaches a job that is known by its id to the loaded submission; after the end the provider is asked to cancel it. */
+/**
+ * Attaches a job that is known by its id to the loaded submission; after the end the provider is asked to cancel it.
+ * @param hasEnded - as the provider has just said, so that there is nothing to cancel
+ */
 export async function attachJob(
   deps: ActivityDeps,
   loaded: LoadedGeneration,
   jobId: string,
+  hasEnded = false,
 ): Promise<RecordedSubmission['outcome']> {
   const job = jobAt(deps, loaded, jobId);
   const { submissionId, handle } = job;
@@ -41,13 +39,13 @@ export async function attachJob(
     providerStatus: null,
     dueInMs: WINDOW_MS,
   });
-  if (record.outcome === 'attached_late') await cancelLateJob(deps, job);
+  if (record.outcome === 'attached_late' && !hasEnded) await cancelLateJob(deps, job);
   return record.outcome;
 }
 
 /**
  * The job that a verified callback named when its generation had ended with the submission unknown: attached, so that it
- * is cancelled once, observed to its end and its cost booked. Nothing changes for the tenant.
+ * is cancelled once if it still renders, observed to its end and its cost booked. Nothing changes for the tenant.
  */
 export async function attachLateJob(deps: ActivityDeps, loaded: LoadedGeneration): Promise<void> {
   try {
@@ -72,17 +70,11 @@ async function attachNamedJob(deps: ActivityDeps, loaded: LoadedGeneration): Pro
     const { kind } = observation;
     // The loop of late observations asks again.
     if (kind === 'not_found' || kind === 'unavailable') continue;
-    const outcome = await attachJob(deps, loaded, jobId);
+    const outcome = await attachJob(deps, loaded, jobId, kind !== 'running');
     // What is seen of a job says nothing of a submission that has not got it.
     if (kind === 'running' || (outcome !== 'attached' && outcome !== 'attached_late')) return;
     // It has ended: nobody has to look at it again.
-    await recordObservation(deps.db, {
-      ...OBSERVED_AFTER_THE_END,
-      ...observationFields(observation),
-      submissionId: submission.id,
-      by: 'poll',
-      cancelSent: false,
-    });
+    if (await recordLateLook(deps.db, submission.id, observation)) sayLateSuccess(deps, submission.id);
     return;
   }
 }

@@ -1,4 +1,4 @@
-import { OBSERVED_AFTER_THE_END, observationFields, recordObservation } from '../db/index.ts';
+import { recordLateCancel } from '../db/index.ts';
 import type { Provider, ProviderCredential, ProviderHandle } from '../domain/provider.ts';
 import type { ActivityDeps } from './deps.ts';
 
@@ -13,25 +13,13 @@ export interface LateJob {
 }
 
 /** An acceptance that came after the end: the provider is asked once to cancel, what it costs is booked. */
-export async function cancelLateJob(deps: Pick<ActivityDeps, 'db'>, job: LateJob): Promise<void> {
+export async function cancelLateJob(deps: Pick<ActivityDeps, 'db' | 'log'>, job: LateJob): Promise<void> {
   const { submissionId, handle, provider, credential, timeoutMs } = job;
   const answer = await provider.cancel(handle, { credential, timeoutMs });
-  // Nothing was asked and nothing seen: it is looked at when its time comes.
-  if (answer.kind === 'unsupported') return;
-  const observation =
-    answer.kind === 'answered'
-      ? answer.observation
-      : ({
-          kind: 'unavailable',
-          reason: 'late_cancel_failed',
-          denied: false,
-          retryAfterMs: null,
-        } as const);
-  await recordObservation(deps.db, {
-    ...OBSERVED_AFTER_THE_END,
-    ...observationFields(observation),
-    submissionId,
-    by: 'submit',
-    cancelSent: answer.kind === 'answered',
-  });
+  if (await recordLateCancel(deps.db, submissionId, answer)) sayLateSuccess(deps, submissionId);
+}
+
+/** As the loop that looks after the end says it. */
+export function sayLateSuccess({ log }: Pick<ActivityDeps, 'log'>, submission: string): void {
+  log.warn({ submission }, 'late success: paid for, delivered to nobody');
 }

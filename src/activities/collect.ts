@@ -69,7 +69,7 @@ async function observeOnce(deps: ActivityDeps, job: Job, context: AttemptContext
     cancel = asked;
     facts = {
       ...factsOf(job, offered, performance.now() - startedMs),
-      ...sentNow(facts, cancel.sent, offered),
+      ...sentNow(facts, cancel, offered),
     };
   }
   if (observation.kind === 'running' && observation.unknownStatus) {
@@ -90,13 +90,21 @@ async function observeOnce(deps: ActivityDeps, job: Job, context: AttemptContext
     spacingMs: deps.pollBudget.spacingMs(submission.provider, timings.pollBudgetPerSecond),
   };
   const pollInMs = nextPollMs(observation, poll, context.attempt - 1, deps.random());
+  const dueInMs = {
+    pending: pollInMs,
+    settle: WINDOW_MS,
+    park: WINDOW_MS,
+    // As the lease that it takes, whose first renewal may come after the window.
+    store: Math.max(WINDOW_MS, timings.storeLeaseMs),
+  };
+  const leasedAtMs = performance.now();
   const recorded = await recordObservation(deps.db, {
     ...observationFields(observation),
     submissionId: submission.id,
     by: submission.terminalHint ? 'callback' : 'poll',
     storeForMs: timings.storeForMs,
     storeLeaseMs: timings.storeLeaseMs,
-    dueInMs: verdict.kind === 'pending' ? pollInMs : WINDOW_MS,
+    dueInMs: dueInMs[verdict.kind],
     cancelSent: cancel.sent,
     cancelOutcome: cancel.outcome ?? stopped(observation, facts, provider.capabilities.cancel),
     ended:
@@ -114,7 +122,7 @@ async function observeOnce(deps: ActivityDeps, job: Job, context: AttemptContext
     case 'park':
       return { step: 'park', reason: verdict.reason };
     case 'store':
-      return storeOutputs(deps, job, observation, recorded.attempts, context);
+      return storeOutputs(deps, job, observation, { attempts: recorded.attempts, leasedAtMs }, context);
   }
 }
 
@@ -128,10 +136,14 @@ function stopped(
 }
 
 /** The facts after our cancel call in this very look. */
-function sentNow(before: JobFacts, sent: boolean, offered: ProviderCapabilities['cancel']) {
+function sentNow(
+  before: JobFacts,
+  { sent, outcome }: { readonly sent: boolean; readonly outcome: CancellationOutcome | null },
+  offered: ProviderCapabilities['cancel'],
+) {
   return {
     cancelSent: before.cancelSent || sent,
-    cancelTaken: before.cancelTaken || (sent && offered !== 'unsupported'),
+    cancelTaken: before.cancelTaken || (sent && offered !== 'unsupported' && outcome !== 'unsupported'),
   };
 }
 
@@ -144,7 +156,9 @@ function factsOf(
   return {
     cancelRequested: generation.cancelRequested,
     cancelSent: submission.cancelSent,
-    cancelTaken: submission.cancelSent && offered !== 'unsupported',
+    // A provider that can cancel may still have declined this job (MiniMax, once it runs): then it was not taken.
+    cancelTaken:
+      submission.cancelSent && offered !== 'unsupported' && generation.cancelOutcome !== 'unsupported',
     sinceAcceptedMs: (submission.sinceAcceptedMs ?? 0) + elapsedMs,
     deadlineInMs: generation.deadlineInMs - elapsedMs,
     timings: generation.plan.timings,

@@ -13,13 +13,14 @@ const EARLIER_ATTEMPTS = 10;
 /**
  * Copies one output into storage and records the end of this attempt. Once begun it is not stopped by the run moving
  * on, only by the stop of this worker; the lease keeps other attempts waiting meanwhile.
+ * @returns whether the output is stored now, by this attempt or another
  */
 export async function fetchOutput(
   deps: ActivityDeps,
   job: Job,
   target: FileTarget,
   context: AttemptContext,
-): Promise<void> {
+): Promise<{ readonly stored: boolean }> {
   const { generationId, index, attempt } = target;
   const lease = {
     generationId,
@@ -34,20 +35,25 @@ export async function fetchOutput(
   let release: (() => void) | undefined;
   try {
     release = await deps.slots.acquire(target.linkExpiresAt, context.shutdown);
-    if (!(await renewOutput(deps.db, lease))) return;
+    const isFresh = performance.now() - target.leasedAtMs < lease.storeLeaseMs / 3;
+    if (!isFresh && !(await renewOutput(deps.db, lease))) return { stored: false };
     const outcome = await storeFile(deps, job, target, context).catch((error: unknown): FileOutcome => {
       if (!(error instanceof StorageTrouble)) throw error;
       tellTrouble(deps, error);
       return { result: 'retry', problem: error.problem, gone: false };
     });
-    await recordEnd(deps, target, outcome);
+    return await recordEnd(deps, target, outcome);
   } finally {
     clearInterval(renewal);
     release?.();
   }
 }
 
-async function recordEnd(deps: ActivityDeps, target: FileTarget, outcome: FileOutcome): Promise<void> {
+async function recordEnd(
+  deps: ActivityDeps,
+  target: FileTarget,
+  outcome: FileOutcome,
+): Promise<{ readonly stored: boolean }> {
   const { generationId, index, attempt } = target;
   const id = { generationId, index, attempt };
   let recorded = await recordOutput(deps.db, { ...id, ...outcome });
@@ -70,6 +76,7 @@ async function recordEnd(deps: ActivityDeps, target: FileTarget, outcome: FileOu
     'output fetched',
   );
   if (!lost) await removeEarlier(deps, target, recorded);
+  return { stored: recorded.state === 'stored' };
 }
 
 /**

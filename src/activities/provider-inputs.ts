@@ -1,6 +1,6 @@
 import type { GenerationInput } from '../db/index.ts';
 import type { Provider, SubmitRequest } from '../domain/provider.ts';
-import { inlineMark } from '../providers/frozen-submit.ts';
+import { inlineMark, inlineParts } from '../providers/frozen-submit.ts';
 import type { ActivityDeps } from './deps.ts';
 
 /** Small against the lease: reading a few MiB takes milliseconds. */
@@ -13,8 +13,8 @@ export type InlinedRequest =
   | { readonly kind: 'unreadable'; readonly reason: string };
 
 /**
- * Puts files in the place of their marks, as `data:` URIs: equal at every send, since a stored file never changes. What
- * a provider does not take inline, or not of this size, it can't be given. Never throws.
+ * Puts files in the place of their marks, as `data:` URIs or in parts: equal at every send, since a stored file never
+ * changes. What a provider does not take inline, or not of this size, it can't be given. Never throws.
  */
 export async function inlineInputs(
   { storage }: Pick<ActivityDeps, 'storage'>,
@@ -32,8 +32,12 @@ export async function inlineInputs(
     if (bytes > capabilities.inlineInputBytes) return { kind: 'refused', reason: 'input_not_deliverable' };
     const file = await readWhole(storage.read(input.path), bytes).catch(() => null);
     if (file === null) return { kind: 'unreadable', reason: 'input_unreadable' };
-    const uri = `data:${input.mediaType};base64,${file.toString('base64')}`;
-    body = body.replaceAll(mark, () => uri);
+    const base64 = file.toString('base64');
+    const parts = inlineParts(mark);
+    body = body
+      .replaceAll(parts.base64, () => base64)
+      .replaceAll(parts.mediaType, () => input.mediaType)
+      .replaceAll(mark, () => `data:${input.mediaType};base64,${base64}`);
   }
   return { kind: 'ready', request: { ...request, body } };
 }

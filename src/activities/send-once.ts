@@ -9,7 +9,7 @@ import type {
   SubmissionRecord,
 } from '../db/index.ts';
 import { backoffMs } from '../domain/backoff.ts';
-import { callbackPlaceholder } from '../domain/callback-urls.ts';
+import { callbackPlaceholder, callbackSecretPlaceholder } from '../domain/callback-urls.ts';
 import type { ProviderCredential, SubmitAnswer, SubmitRequest } from '../domain/provider.ts';
 import { nextRoute } from '../domain/route.ts';
 import type { Step } from '../domain/step.ts';
@@ -153,19 +153,20 @@ async function afterRecord(
 }
 
 /**
- * The frozen bytes with the real callback URL in its place: equal at every send, since the URL is derived. Null when the
- * key that it is derived with has left the ring.
+ * The frozen bytes with the real callback URL and secret in their places: equal at every send, since both are derived.
+ * Null when the key that they are derived with has left the ring.
  */
 function realRequest(deps: ActivityDeps, { claim, access, id }: Sending): SubmitRequest | null {
   const { request, callbackBase: base, callbackKeyId: keyId } = claim;
   if (base === null || keyId === null) return request;
   const url = deps.callbacks.url({ base, keyId, provider: access.provider.name, submissionId: id });
-  if (url === null) return null;
+  const secret = deps.callbacks.secret({ keyId, submissionId: id });
+  if (url === null || secret === null) return null;
   const placeholder = callbackPlaceholder(id);
   return {
     ...request,
     path: request.path.replaceAll(encodeURIComponent(placeholder), encodeURIComponent(url)),
-    body: request.body.replaceAll(placeholder, url),
+    body: request.body.replaceAll(placeholder, url).replaceAll(callbackSecretPlaceholder(id), secret),
   };
 }
 

@@ -1,6 +1,7 @@
 import { parkGeneration, settle as settleRow } from '../db/index.ts';
 import { isTerminal } from '../domain/generation.ts';
 import type { SettleProposal, Step } from '../domain/step.ts';
+import { measureSettle } from '../metrics/latency-metrics.ts';
 import { noteStep } from '../tracing/index.ts';
 import type { ActivityDeps } from './deps.ts';
 
@@ -18,6 +19,7 @@ export async function settle(
   { generationId, proposal }: SettleInput,
 ): Promise<SettleResult> {
   const settled = await settleRow(deps.db, generationId, proposal);
+  if (settled.times) measureSettle(settled.times);
   noteStep({ settled: settled.outcome, state: settled.state, captured: settled.captured });
   return settled.outcome !== 'stale' && isTerminal(settled.state)
     ? { step: 'done', state: settled.state }

@@ -32,8 +32,12 @@ export function ended(loaded: LoadedGeneration | null): Step | null {
 }
 
 /** Propose an end; the rows decide whether it fits. */
-export function settleStep(loaded: LoadedGeneration, proposal: SettleProposal): Step {
-  return { step: 'settle', proposal, view: viewOf(loaded, { stage: 'settling' }) };
+export function settleStep(
+  loaded: LoadedGeneration,
+  proposal: SettleProposal,
+  change: Partial<RunView> = {},
+): Step {
+  return { step: 'settle', proposal, view: viewOf(loaded, { ...change, stage: 'settling' }) };
 }
 
 /** Wait for what the provider does; also the way back into collecting when a success is stored already. */

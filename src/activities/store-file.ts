@@ -22,6 +22,8 @@ export interface FileTarget {
   readonly url: string;
   /** Until when the provider promised its link, in ms since 1970. */
   readonly linkExpiresAt: number;
+  /** When its lease was asked for, by performance.now(). */
+  readonly leasedAtMs: number;
 }
 
 type Outcome<T> = T extends unknown ? Omit<T, 'generationId' | 'index' | 'attempt'> : never;

@@ -28,6 +28,7 @@ export async function storeAfterSuccess(
   const { timings } = generation.plan;
   const end = await waitForLease(deps, job.loaded, context);
   if (end !== null) return end;
+  const leasedAtMs = performance.now();
   const attempts = await claimOutputs(deps.db, {
     generationId: generation.id,
     storeLeaseMs: timings.storeLeaseMs,
@@ -35,7 +36,14 @@ export async function storeAfterSuccess(
   if (attempts.length === 0) return conclude(deps, job, attempts);
   if ((generation.storeInMs ?? 0) <= 0) return giveUp(deps, job, attempts);
   const { provider, options } = callsOf(deps, job);
-  return storeOutputs(deps, job, await provider.observe(job.handle, options), attempts, context);
+  const observation = await provider.observe(job.handle, options);
+  return storeOutputs(deps, job, observation, { attempts, leasedAtMs }, context);
+}
+
+/** Outputs that this step may store, and when it asked for them by performance.now(). */
+export interface LeasedOutputs {
+  readonly attempts: OutputAttempts;
+  readonly leasedAtMs: number;
 }
 
 /** Fetches the leased outputs by the links of this observation; what it cannot decide is tried again later. */
@@ -43,24 +51,31 @@ export async function storeOutputs(
   deps: ActivityDeps,
   job: Job,
   observation: Observation,
-  attempts: OutputAttempts,
+  { attempts, leasedAtMs }: LeasedOutputs,
   context: AttemptContext,
 ): Promise<Step> {
   const { generation } = job.loaded;
-  await Promise.all(
+  const ends = await Promise.all(
     attempts.map(async ({ index, attempt }) => {
       const url = observation.kind === 'succeeded' ? observation.outputs[index]?.url : undefined;
       const target = { generationId: generation.id, index, attempt };
       if (url !== undefined) {
-        await fetchOutput(deps, job, { ...target, url, linkExpiresAt: linkExpiry(observation) }, context);
-      } else if (observation.kind !== 'running' && observation.kind !== 'unavailable') {
+        const linkExpiresAt = linkExpiry(observation);
+        return fetchOutput(deps, job, { ...target, url, linkExpiresAt, leasedAtMs }, context);
+      }
+      if (observation.kind !== 'running' && observation.kind !== 'unavailable') {
         // Whatever the provider calls it after a success that we saw: the output is gone there.
         await recordOutput(deps.db, { ...target, result: 'lost', problem: 'gone_at_provider' });
       } else {
         await recordOutput(deps.db, { ...target, result: 'retry', problem: 'no_link', gone: false });
       }
+      return { stored: false };
     }),
   );
+  // The usual end needs no look at the rows: were another output still open, settle would say so.
+  if (ends.length > 0 && ends.every(({ stored }) => stored)) {
+    return settleStep(job.loaded, { state: 'succeeded', errorCode: null }, { succeeded: true });
+  }
   return conclude(deps, job, attempts);
 }
 

@@ -97,16 +97,25 @@ async function otherBytes({ provider, storageUrl }: ClusterStack, rows: readonly
       problems.push(`${id} has ${submissions.length} submissions and ${outputs.length} outputs`);
       continue;
     }
-    const original = await fetch(`${provider.url}/files/${jobId}/${outputs[0]?.index}.mp4`, {
-      headers: { authorization: `Bearer ${provider.apiKey}` },
-    });
-    const expected = createHash('sha256')
-      .update(Buffer.from(await original.arrayBuffer()))
-      .digest('hex');
+    const expected = await originalSha256(provider, jobId, `${outputs[0]?.index}.mp4`);
     const stored = (await storage.stat(path))?.sha256;
-    if (!original.ok || stored !== expected) problems.push(`${id}: ${stored ?? 'no file'}, not ${expected}`);
+    if (expected === null || stored !== expected)
+      problems.push(`${id}: ${stored ?? 'no file'}, not ${expected}`);
   }
   return problems;
+}
+
+/** Hash in hex of a file that a simulator's job made; null when it gives none. */
+export async function originalSha256(
+  { url, apiKey }: { readonly url: string; readonly apiKey: string },
+  jobId: string,
+  file: string,
+): Promise<string | null> {
+  const answer = await fetch(`${url}/files/${jobId}/${file}`, {
+    headers: { authorization: `Bearer ${apiKey}` },
+  });
+  const bytes = Buffer.from(await answer.arrayBuffer());
+  return answer.ok ? createHash('sha256').update(bytes).digest('hex') : null;
 }
 
 async function violated({ storageUrl }: ClusterStack, db: Db): Promise<string[]> {

@@ -60,7 +60,7 @@ export async function ensureCluster(
       ...user,
       cwd: draft,
       env: { ...process.env, LC_ALL: 'C', TZ: 'UTC' },
-      timeout: 60_000,
+      timeout: 180_000,
     });
   } catch (error) {
     const output = (error as { stderr?: string }).stderr?.trim();

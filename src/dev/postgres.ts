@@ -88,7 +88,7 @@ async function run(
       stopSignal: 'SIGINT',
     });
     const ready = await waitUntil(() => answers(url('postgres')), {
-      timeoutMs: 30_000,
+      timeoutMs: 120_000,
       stopped: () => !child.isRunning(),
     });
     if (ready) {

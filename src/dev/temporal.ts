@@ -96,7 +96,7 @@ async function run(options: TemporalOptions, release: () => void): Promise<Tempo
     );
     const address = `127.0.0.1:${port}`;
     const ready = await waitUntil(async () => (await isListening(port)) && (await answers(address)), {
-      timeoutMs: 30_000,
+      timeoutMs: 120_000,
       stopped: () => !child.isRunning(),
     });
     if (ready) {

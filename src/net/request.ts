@@ -68,9 +68,10 @@ function createHandler(
     if (cutAt === null || status === 0) return null;
     return { kind: 'answer', status, headers, body: Buffer.concat(chunks).subarray(0, cutAt) };
   };
-  const timer = setTimeout(() => {
+  const expired = (): void =>
     end(cut() ?? (controller === null ? notSent('connect_timeout') : interrupted('timeout')));
-  }, request.timeoutMs);
+  // Timers come before sockets in Node's loop: after a stall of our own, an answer that lies there is read first.
+  const timer = setTimeout(() => setImmediate(expired), request.timeoutMs);
 
   return {
     onRequestStart(next) {

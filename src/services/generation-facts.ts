@@ -1,10 +1,9 @@
-import type { GenerationRow } from '../db/index.ts';
+import type { GenerationRow, OutputRow } from '../db/index.ts';
 import type { GenerationErrorCode } from '../domain/errors.ts';
 import type { CancellationOutcome, Delivery, Stage, State } from '../domain/generation.ts';
 import type { FileLinks } from '../domain/file-links.ts';
 import type { GenerationFacts, GenerationView, OutputFacts } from '../domain/generation-view.ts';
-import type { JsonObject } from '../domain/json.ts';
-import { planSchema } from '../domain/plan.ts';
+import { shownPlanSchema } from '../domain/plan.ts';
 
 /**
  * A row as facts for the view, with fresh links that work for `linkMs` (the default of FileLinks). The casts hold because
@@ -12,20 +11,20 @@ import { planSchema } from '../domain/plan.ts';
  */
 export function generationFacts(row: GenerationRow, links: FileLinks, linkMs?: number): GenerationFacts {
   if (row.hold === null) throw new Error('a generation without its hold');
-  const plan = planSchema.parse(row.plan);
+  const plan = shownPlanSchema.parse(row.plan);
   return {
     id: row.id,
-    account: row.account.name,
+    account: row.account,
     state: row.state as State,
     stage: row.stage as Stage,
     progress: row.progress,
     model: row.model,
     provider: plan.providerChosen ? row.provider : null,
-    input: row.input as JsonObject,
-    metadata: row.metadata as JsonObject,
-    creditsHeld: Number(row.hold.amount),
-    creditsCaptured: Number(row.hold.captured),
-    creditsRefunded: Number(row.hold.refunded),
+    input: row.input,
+    metadata: row.metadata,
+    creditsHeld: row.hold.amount,
+    creditsCaptured: row.hold.captured,
+    creditsRefunded: row.hold.refunded,
     holdOpen: row.hold.state === 'held',
     delivery: row.delivery as Delivery,
     cancellation: cancellation(row),
@@ -52,19 +51,19 @@ function cancellation(row: GenerationRow): GenerationView['cancellation'] {
 
 function outputFacts(
   row: GenerationRow,
-  output: GenerationRow['outputs'][number],
+  output: OutputRow,
   links: FileLinks,
   lifetimeMs: number | undefined,
 ): OutputFacts {
-  const owner = { tenantId: row.tenantId, linkVersion: row.tenant.linkVersion };
+  const owner = { tenantId: row.tenantId, linkVersion: row.linkVersion };
   const file = { kind: 'output', generationId: row.id, index: output.index } as const;
   const options = { notAfter: output.expiresAt, ...(lifetimeMs === undefined ? {} : { lifetimeMs }) };
   const link = output.state === 'stored' ? links.link(owner, file, options) : null;
   return {
     index: output.index,
     mediaType: output.mediaType,
-    bytes: output.bytes === null ? null : Number(output.bytes),
-    sha256: output.sha256 === null ? null : Buffer.from(output.sha256).toString('hex'),
+    bytes: output.bytes,
+    sha256: output.sha256,
     width: output.width,
     height: output.height,
     durationSeconds: output.durationSeconds,

@@ -1,9 +1,8 @@
 import {
   claimLateObservations,
-  OBSERVED_AFTER_THE_END,
-  observationFields,
   postponeLateSearch,
-  recordObservation,
+  recordLateCancel,
+  recordLateLook,
   recordSubmission,
   type Db,
   type LateObservation,
@@ -65,7 +64,7 @@ async function observeLateJob(ctx: LateContext, job: LateObservation): Promise<v
   if (access === undefined || credential === undefined) {
     // Counts as a look that failed, so that it does not come back for ever.
     if (job.handle === null) await postponeLateSearch(ctx.db, job.submissionId);
-    else await recordLook(ctx.db, job.submissionId, NOT_ASKED);
+    else await recordLateLook(ctx.db, job.submissionId, NOT_ASKED);
     throw new Error('the credential that submitted a late job is gone: configure it again');
   }
   const options = { credential, timeoutMs: job.timeoutMs };
@@ -74,21 +73,10 @@ async function observeLateJob(ctx: LateContext, job: LateObservation): Promise<v
     return;
   }
   const observation = await access.provider.observe(job.handle, options);
-  await recordLook(ctx.db, job.submissionId, observation);
-  if (observation.kind === 'succeeded') ctx.onLateSuccess(job.submissionId);
+  if (await recordLateLook(ctx.db, job.submissionId, observation)) ctx.onLateSuccess(job.submissionId);
 }
 
-function recordLook(db: Db, submissionId: string, observation: Observation) {
-  return recordObservation(db, {
-    ...OBSERVED_AFTER_THE_END,
-    ...observationFields(observation),
-    submissionId,
-    by: 'poll',
-    cancelSent: false,
-  });
-}
-
-/** What is found is attached to its ended generation, asked once to stop, and looked at in the next pass. */
+/** What is found is attached to its ended generation; one that still renders is asked once to stop, and looked at again. */
 async function searchJob(
   ctx: LateContext,
   job: LateObservation,
@@ -116,19 +104,12 @@ async function searchJob(
   // It belongs to another submission, and does so at the next search as well.
   if (outcome === 'job_taken') await postponeLateSearch(ctx.db, submissionId);
   if (outcome !== 'attached_late') return;
-  if (typeof named !== 'string' && named.observation.kind !== 'running') {
-    await recordLook(ctx.db, submissionId, named.observation);
-    if (named.observation.kind === 'succeeded') ctx.onLateSuccess(submissionId);
-  }
-  const answer = await provider.cancel(found, options);
-  if (answer.kind !== 'answered') return;
-  await recordObservation(ctx.db, {
-    ...OBSERVED_AFTER_THE_END,
-    ...observationFields(answer.observation),
-    submissionId,
-    by: 'submit',
-    cancelSent: true,
-  });
+  const seen = typeof named === 'string' ? null : named.observation;
+  const hasSucceeded =
+    seen !== null && seen.kind !== 'running'
+      ? await recordLateLook(ctx.db, submissionId, seen)
+      : await recordLateCancel(ctx.db, submissionId, await provider.cancel(found, options));
+  if (hasSucceeded) ctx.onLateSuccess(submissionId);
 }
 
 /** The job that a callback or an operator named, when the provider knows it. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { findRunFacts, recordSubmission } from '../db/index.ts';
+import { findRunFacts, recordLateCancel, recordSubmission } from '../db/index.ts';
 import { claimPass, markPass, matchListedJob, type PassMark } from '../db/sweep.ts';
 import type { ListedJob, Provider, ProviderCredential } from '../domain/provider.ts';
 import type { SweepContext } from './sweep-context.ts';
@@ -31,6 +31,7 @@ export interface JobsReconciled {
 
 const PAGE = 100;
 const TEXT_LIMIT = 255;
+const CANCEL_TIMEOUT_MS = 15_000;
 type Counts = { -readonly [K in keyof JobsReconciled]: number };
 type Ctx = Pick<SweepContext, 'db' | 'ensure' | 'providers' | 'callbacks' | 'onProblem' | 'signal'>;
 
@@ -140,6 +141,13 @@ async function compareJob(
     return;
   }
   counts.matched += 1;
+  if (record.outcome === 'attached_late') {
+    // Nobody waits for it any more: asked once to stop, looked at until it has ended.
+    const answer = await provider.cancel(handle, { credential, timeoutMs: CANCEL_TIMEOUT_MS });
+    if (await recordLateCancel(ctx.db, match.submissionId, answer))
+      ctx.onProblem('jobs', 'late_success', null, match.submissionId);
+    return;
+  }
   const generationId = `gen_${match.submissionId.split('_')[1]}`;
   const found = await findRunFacts(ctx.db, generationId);
   // Its row is due now: the pass over what is due does it if this is lost.

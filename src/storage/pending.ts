@@ -37,8 +37,12 @@ export function createPendingFile(
   return {
     async write(chunk) {
       assertOpen();
-      await orClean(() => sink.write(chunk));
-      hash.update(chunk);
+      await orClean(() => {
+        const written = sink.write(chunk);
+        // While the disk writes, or the store receives.
+        hash.update(chunk);
+        return written;
+      });
       bytes += chunk.length;
     },
     async commit() {

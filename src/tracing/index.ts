@@ -25,6 +25,7 @@ export function traceFunctions(db: Db, tracing: Tracing): Db {
   if (!tracing.on) return db;
   return {
     prisma: db.prisma,
+    query: (text, values) => db.query(text, values),
     close: () => db.close(),
     call(name, params, result, extra) {
       const id = params['generationId'] ?? params['submissionId'];

@@ -7,11 +7,14 @@ import { temporalSettings } from '../temporal/client.ts';
 import { WORKFLOWS_PATH } from './bundle-workflows.ts';
 import { COLLECT_QUEUE, MAIN_QUEUE, submitQueue } from '../workflows/messages.ts';
 
+/** Runs kept in memory; a further one that is woken is replayed from its history. So memory does not grow with those waiting. */
+const CACHED_RUNS = 1_000;
+
 export interface WorkersOptions {
   readonly deps: ActivityDeps;
   readonly lines: StepLinesDeps;
-  /** New submits per second and provider, over all workers; enforced by Temporal's queue. */
-  readonly submitsPerSecond: number;
+  /** New submits a second over all workers, by provider; enforced by Temporal's queue. */
+  readonly submitsPerSecond: ReadonlyMap<string, number>;
   /** How long running steps may finish after a stop was asked for. */
   readonly shutdownGraceMs: number;
   /** The workflows as one file (bundle-workflows.ts); null = bundled now. */
@@ -53,6 +56,7 @@ export async function createWorkers(
         ? { workflowsPath: WORKFLOWS_PATH }
         : { workflowBundle: { codePath: options.workflowBundle } }),
       taskQueue: MAIN_QUEUE,
+      maxCachedWorkflows: CACHED_RUNS,
       activities: { look, settle, park },
     },
     {
@@ -61,11 +65,11 @@ export async function createWorkers(
       activities: { collect },
       maxConcurrentActivityTaskExecutions: 1_000,
     },
-    ...[...deps.providers.keys()].map((provider) => ({
+    ...[...options.submitsPerSecond].map(([provider, rate]) => ({
       ...shared,
       taskQueue: submitQueue(provider),
       activities: { submit },
-      maxTaskQueueActivitiesPerSecond: options.submitsPerSecond,
+      maxTaskQueueActivitiesPerSecond: rate,
     })),
   ];
   const workers = await Promise.all(queues.map((queue) => Worker.create(queue)));

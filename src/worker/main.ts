@@ -18,7 +18,6 @@ import {
   countOutboundFailures,
   createSdkMetrics,
   measureCalls,
-  measureSettled,
   workerMetrics,
 } from '../metrics/index.ts';
 import { createOutboundHttp, parseAllow } from '../net/index.ts';
@@ -40,7 +39,6 @@ import { installRuntime } from './runtime.ts';
 
 const POOL_SIZE = 20;
 const DOWNLOADS = 8;
-const SUBMITS_PER_SECOND = 10;
 const SHUTDOWN_GRACE_MS = 45_000;
 
 /** Runs the worker until it is asked to stop. @throws with what to do when it cannot start. */
@@ -113,12 +111,11 @@ async function main(): Promise<void> {
     lines: {
       log,
       tracing,
-      onSettled(generation) {
-        tracing.recordRoot(generation, { generation });
-        void measureSettled(db, generation);
-      },
+      onSettled: (generation) => tracing.recordRoot(generation, { generation }),
     },
-    submitsPerSecond: SUBMITS_PER_SECOND,
+    submitsPerSecond: new Map(
+      [...config.providers].map(([name, { submitsPerSecond }]) => [name, submitsPerSecond]),
+    ),
     workflowBundle: config.workflowBundle,
     dataConverter,
     deployment: config.deployment,

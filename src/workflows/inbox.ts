@@ -1,6 +1,15 @@
-import { CancellationScope, condition, log, setDefaultSignalHandler, setHandler } from '@temporalio/workflow';
+import {
+  CancellationScope,
+  condition,
+  log,
+  patched,
+  setDefaultSignalHandler,
+  setHandler,
+} from '@temporalio/workflow';
 import { wakeSignal } from './messages.ts';
 import type { WakeReason } from './messages.ts';
+
+const CANCEL_BEFORE_FIRST_TASK = 'cancel-before-first-task';
 
 /** What has asked for the run's attention: wakes, and Cancel pressed in the Temporal UI, which is a wake too. */
 export class Inbox {
@@ -17,10 +26,14 @@ export class Inbox {
       log.warn('unknown signal taken as a wake', { name });
       this.#reason = 'operator';
     });
-    CancellationScope.current().cancelRequested.catch(() => {
+    const pressed = (): void => {
       this.#cancelPressed = true;
       this.#reason = 'operator';
-    });
+    };
+    const scope = CancellationScope.current();
+    // Before the first task it is told by no event that the first step would wait for: that step would send the job.
+    if (scope.consideredCancelled && patched(CANCEL_BEFORE_FIRST_TASK)) pressed();
+    else scope.cancelRequested.catch(pressed);
   }
 
   get woken(): boolean {
