@@ -1,16 +1,9 @@
 import { catalogueSchema, type Catalogue } from './catalogue.ts';
+import { VIDEO_MODELS } from './default-videos.ts';
 
-const seconds = (amount: string, unit = 'USD') => ({ per: 'second' as const, amount, unit });
 const perOutput = (amount: string, unit = 'USD') => ({ per: 'output' as const, amount, unit });
-const deadlineSeconds = { default: 900, max: 3_600 };
-/** One whole shot; Kling’s own default cuts a clip into several. */
-const kling = {
-  provider: 'kling',
-  providerModel: 'kling-3.0',
-  params: { settings: { multi_shot: false } },
-  cost: seconds('0.6', 'units'),
-};
-const infro = { provider: 'infro', providerModel: 'm-video' };
+const flux = { provider: 'bfl', providerModel: 'flux-2-pro', params: { output_format: 'png' } };
+const fluxShapes = { values: ['1:1', '16:9', '9:16', '4:3', '3:4'], default: '1:1' };
 
 /**
  * The catalogue used when CATALOGUE_FILE is not set. Model names and costs at the providers are examples: whoever sells
@@ -18,85 +11,7 @@ const infro = { provider: 'infro', providerModel: 'm-video' };
  */
 export const DEFAULT_CATALOGUE: Catalogue = catalogueSchema.parse({
   models: [
-    {
-      id: 'infro-video',
-      title: 'INFRO text to video',
-      method: 'text-to-video',
-      routes: [{ ...infro, cost: seconds('0.05') }],
-      input: { prompt: {}, duration_seconds: { min: 1, max: 15, default: 5 } },
-      price: { per: 'second', rates: [{ millicredits: 20_000 }] },
-      expectedDurationSeconds: 60,
-      deadlineSeconds,
-    },
-    {
-      id: 'infro-video-polled',
-      title: 'INFRO text to video, without callbacks',
-      method: 'text-to-video',
-      routes: [{ ...infro, callbacks: false, cost: seconds('0.05') }],
-      input: { prompt: {}, duration_seconds: { min: 1, max: 15, default: 5 } },
-      price: { per: 'second', rates: [{ millicredits: 20_000 }] },
-      expectedDurationSeconds: 60,
-      deadlineSeconds,
-    },
-    {
-      id: 'standard-video',
-      title: 'Text to video, by whichever provider can take it',
-      method: 'text-to-video',
-      routes: [
-        { ...infro, cost: seconds('0.05') },
-        { provider: 'aigenway', providerModel: 'kling-v2-master', params: { provider: 'kling' } },
-        { provider: 'crazyrouter', providerModel: 'veo3' },
-      ],
-      input: { prompt: {}, duration_seconds: { values: [5, 10], default: 5 } },
-      price: { per: 'second', rates: [{ millicredits: 22_500 }] },
-      expectedDurationSeconds: 90,
-      deadlineSeconds,
-    },
-    {
-      id: 'cinema-video',
-      title: 'Text to video with sound, in two resolutions',
-      method: 'text-to-video',
-      routes: [kling, { provider: 'fal', providerModel: 'fal-ai/veo3', cost: seconds('0.4') }],
-      input: {
-        prompt: { maxCharacters: 2_500 },
-        duration_seconds: { values: [4, 8], default: 8 },
-        resolution: { values: ['720p', '1080p'], default: '720p' },
-        aspect_ratio: { values: ['16:9', '9:16'], default: '16:9' },
-        audio: { default: false },
-      },
-      price: {
-        per: 'second',
-        rates: [{ when: { resolution: '1080p' }, millicredits: 60_000 }, { millicredits: 40_000 }],
-        adjustments: [{ when: { audio: true }, percent: 150 }],
-      },
-      expectedDurationSeconds: 180,
-      deadlineSeconds: { default: 1_800, max: 7_200 },
-    },
-    {
-      id: 'animate-image',
-      title: 'Image to video',
-      method: 'image-to-video',
-      routes: [
-        kling,
-        {
-          provider: 'runway',
-          providerModel: 'gen4_turbo',
-          params: { ratio: '1280:720' },
-          cost: seconds('5', 'credits'),
-        },
-      ],
-      input: {
-        // What both take: Kling's limits are the narrower ones (jpg or png, 10 MB, 300 pixels a side).
-        image_url: { mediaTypes: ['image/png', 'image/jpeg'], maxBytes: 10_000_000, minSide: 300 },
-        prompt: { maxCharacters: 1_000 },
-        duration_seconds: { values: [5, 10], default: 5 },
-      },
-      price: { per: 'second', rates: [{ millicredits: 35_000 }] },
-      expectedDurationSeconds: 120,
-      deadlineSeconds: { default: 1_800, max: 7_200 },
-      // Runway asks for at most one look in five seconds.
-      timings: { pollInitialMs: 5_000 },
-    },
+    ...VIDEO_MODELS,
     {
       id: 'quick-image',
       title: 'Text to image, one to four at once',
@@ -124,6 +39,50 @@ export const DEFAULT_CATALOGUE: Catalogue = catalogueSchema.parse({
       price: { per: 'output', rates: [{ millicredits: 2_500 }] },
       outputs: { mediaTypes: ['image/png'], maxBytes: 67_108_864 },
       expectedDurationSeconds: 10,
+      deadlineSeconds: { default: 300, max: 1_800 },
+    },
+    {
+      id: 'flux-image',
+      title: 'Text to image by FLUX.2',
+      method: 'text-to-image',
+      // Three credits, of which 100 are 1 USD, for a megapixel (docs.bfl.ai/quick_start/pricing).
+      routes: [{ ...flux, cost: perOutput('3', 'credits') }],
+      input: { prompt: {}, aspect_ratio: fluxShapes, seed: {} },
+      price: { per: 'output', rates: [{ millicredits: 6_000 }] },
+      outputs: { mediaTypes: ['image/png'], maxBytes: 67_108_864 },
+      expectedDurationSeconds: 15,
+      deadlineSeconds: { default: 300, max: 1_800 },
+    },
+    {
+      id: 'flux-edit',
+      title: 'An image changed as the prompt says, by FLUX.2',
+      method: 'text-to-image',
+      routes: [{ ...flux, cost: perOutput('4.5', 'credits') }],
+      input: { image_url: {}, prompt: {}, aspect_ratio: fluxShapes, seed: {} },
+      price: { per: 'output', rates: [{ millicredits: 9_000 }] },
+      outputs: { mediaTypes: ['image/png'], maxBytes: 67_108_864 },
+      expectedDurationSeconds: 15,
+      deadlineSeconds: { default: 300, max: 1_800 },
+    },
+    {
+      id: 'uni-image',
+      title: 'Text to image by Luma Uni, in 2K',
+      method: 'text-to-image',
+      routes: [
+        {
+          provider: 'luma',
+          providerModel: 'uni-1',
+          params: { output_format: 'png' },
+          cost: perOutput('0.0404'),
+        },
+      ],
+      input: {
+        prompt: { maxCharacters: 6_000 },
+        aspect_ratio: { values: ['1:1', '16:9', '9:16', '3:2', '2:3'], default: '1:1' },
+      },
+      price: { per: 'output', rates: [{ millicredits: 12_000 }] },
+      outputs: { mediaTypes: ['image/png'], maxBytes: 67_108_864 },
+      expectedDurationSeconds: 30,
       deadlineSeconds: { default: 300, max: 1_800 },
     },
     {

@@ -3,7 +3,7 @@ import type { Model } from './catalogue.ts';
 import { INPUT_ID } from './ids.ts';
 import { MAIN_FIELD, type InputField, type InputSpec } from './input-fields.ts';
 import { limitsInWords } from './media-limits.ts';
-import { countCharacters } from './text.ts';
+import { PUBLIC_URL_PATTERN, writtenText } from './text-schema.ts';
 
 const DESCRIPTIONS: Readonly<Record<InputField, string>> = {
   prompt: 'What the output shall show.',
@@ -24,13 +24,8 @@ const DESCRIPTIONS: Readonly<Record<InputField, string>> = {
 };
 const PROMPT_EXAMPLE = 'A lighthouse in a storm, seen from the sea';
 
-/** Text without NUL, which PostgreSQL can't store, and with more than white space. */
 function textSchema(maxCharacters: number, example: string) {
-  return z
-    .string()
-    .regex(/^\s*[^\0\s][^\0]*$/u, 'Write some text; white space alone is not enough.')
-    .refine((text) => countCharacters(text) <= maxCharacters, `Use at most ${maxCharacters} characters.`)
-    .meta({ minLength: 1, maxLength: maxCharacters, example });
+  return writtenText(maxCharacters).meta({ minLength: 1, maxLength: maxCharacters, example });
 }
 
 /**
@@ -61,7 +56,11 @@ const BUILDERS: {
       z
         .string()
         .refine(namesFile, FILE_ADVICE)
-        .meta({ format: 'uri-reference', maxLength: 2_048, example: 'https://example.com/boat.png' }),
+        .meta({
+          pattern: `^(?:${INPUT_ID.source.slice(1, -1)}|${PUBLIC_URL_PATTERN})$`,
+          maxLength: 2_048,
+          example: 'https://example.com/boat.png',
+        }),
     ),
   duration_seconds: (spec) =>
     'values' in spec

@@ -143,6 +143,8 @@ export interface SubmitJob {
   readonly input: JsonObject;
   readonly params: JsonObject;
   readonly callbackUrl: string | null;
+  /** What the callbacks are to be signed with, in the body; given with `callbackUrl` where `ownCallbackSecrets` asks for it. */
+  readonly callbackSecret?: string;
   readonly idempotencyKey: string;
 }
 
@@ -153,6 +155,10 @@ export interface SubmitJob {
 export interface Provider {
   readonly name: string;
   readonly capabilities: ProviderCapabilities;
+  /** true: each submit names the secret that its own callbacks are signed with; else the account's secrets sign. */
+  readonly ownCallbackSecrets?: boolean;
+  /** true: it takes no links, so the files of an input stand in the submit with PUBLIC_URL too (frozen-submit.ts, inlineParts). */
+  readonly inlineInputsOnly?: boolean;
   /** The methods that it offers with the input fields that each can take; the catalogue is checked against it. */
   readonly methods: Readonly<Partial<Record<Method, readonly InputField[]>>>;
   /**
@@ -190,6 +196,11 @@ export interface Provider {
     | { readonly kind: 'models'; readonly models: readonly string[] }
     | { readonly kind: 'unavailable'; readonly reason: string }
   >;
+  /**
+   * The JSON body that answers a provider's check of our callback URL; null when the body is no such check. Asked once the
+   * token in the path has verified, before `verifyCallback`; what it repeats of the body is short visible text.
+   */
+  challengeAnswer?(rawBody: Uint8Array): string | null;
   /** Verifies over the raw bytes; `nowMs` is an argument so that tolerance is testable. */
   verifyCallback(
     headers: Readonly<Record<string, string | undefined>>,

@@ -14,6 +14,8 @@ export interface ProviderConfig {
   readonly webhookSecret: WebhookSecretUse;
   /** Any of them verifies; empty = signed callbacks of this provider are refused. */
   readonly webhookSecrets: readonly string[];
+  /** New submits a second over all workers, before the provider says that it is too many. */
+  readonly submitsPerSecond: number;
   /** Its own settings, as texts that its definition has found right. */
   readonly settings: Readonly<Record<string, string>>;
 }
@@ -24,6 +26,7 @@ interface Found<T> {
 }
 
 const DEFAULT_CREDENTIAL = 'default';
+const DEFAULT_SUBMITS_PER_SECOND = '10';
 
 /** The start of every variable of one provider. */
 export function variablePrefix(provider: string): string {
@@ -38,6 +41,19 @@ function readBaseUrl(env: Environment, prefix: string, publicUrl: string): Found
     value: text.replace(/\/+$/, ''),
     problems: isHttp ? [] : [`${name} must be an http(s) URL, for example ${publicUrl}`],
   };
+}
+
+/** A key without an address, for a provider that is whatever stands at the address. */
+function missingBaseUrl(
+  env: Environment,
+  prefix: string,
+  { needsBaseUrl }: ProviderDefinition,
+  keys: ReadonlyMap<string, ProviderCredential>,
+): readonly string[] {
+  if (!needsBaseUrl || keys.size === 0 || env[`${prefix}BASE_URL`] !== undefined) return [];
+  return [
+    `${prefix}BASE_URL is not set: set it to the address of the API that the key is for, for example https://api.example.com`,
+  ];
 }
 
 /** PROVIDER_<NAME>_API_KEY is `default`, PROVIDER_<NAME>_API_KEY_EU is `eu`. */
@@ -90,6 +106,13 @@ function readSecrets(env: Environment, prefix: string): Found<readonly string[]>
   return { value, problems };
 }
 
+function readSubmitRate(env: Environment, prefix: string): Found<number> {
+  const name = `${prefix}SUBMITS_PER_SECOND`;
+  const text = env[name] ?? DEFAULT_SUBMITS_PER_SECOND;
+  const fits = /^[1-9]\d{0,3}$/.test(text);
+  return { value: Number(text), problems: fits ? [] : [`${name} must be a whole number from 1 to 9999`] };
+}
+
 /** A name that this provider does not know is a mistake that would else be silent. */
 function unknownVariables(env: Environment, prefix: string, known: readonly string[]): readonly string[] {
   return Object.keys(env)
@@ -100,11 +123,12 @@ function unknownVariables(env: Environment, prefix: string, known: readonly stri
 
 function readProvider(env: Environment, definition: ProviderDefinition): Found<ProviderConfig | undefined> {
   const prefix = variablePrefix(definition.name);
-  const known = ['BASE_URL', 'CREDENTIAL', 'WEBHOOK_SECRET', ...definition.settings];
+  const known = ['BASE_URL', 'CREDENTIAL', 'WEBHOOK_SECRET', 'SUBMITS_PER_SECOND', ...definition.settings];
   const baseUrl = readBaseUrl(env, prefix, definition.baseUrl);
   const keys = readKeys(env, prefix);
   const current = readCurrent(env, prefix, keys.value);
   const secrets = readSecrets(env, prefix);
+  const submitRate = readSubmitRate(env, prefix);
   const settings = Object.fromEntries(
     definition.settings.flatMap((setting) => {
       const text = env[`${prefix}${setting}`];
@@ -115,9 +139,11 @@ function readProvider(env: Environment, definition: ProviderDefinition): Found<P
   const ownProblems = 'problems' in own ? own.problems : [];
   const problems = [
     ...baseUrl.problems,
+    ...missingBaseUrl(env, prefix, definition, keys.value),
     ...keys.problems,
     ...current.problems,
     ...secrets.problems,
+    ...submitRate.problems,
     ...ownProblems.map(({ setting, problem }) => `${prefix}${setting} ${problem}`),
     ...unknownVariables(env, prefix, ['API_KEY', ...known]),
   ];
@@ -128,6 +154,7 @@ function readProvider(env: Environment, definition: ProviderDefinition): Found<P
     current: current.value,
     webhookSecret: own.configured.webhookSecret,
     webhookSecrets: secrets.value,
+    submitsPerSecond: submitRate.value,
     settings,
   };
   return { value, problems };
@@ -135,7 +162,8 @@ function readProvider(env: Environment, definition: ProviderDefinition): Found<P
 
 /**
  * The providers that have an API key, by name, and every problem of any variable of any provider (without its value).
- * Variables per provider: PROVIDER_<NAME>_API_KEY[_<CREDENTIAL>], _CREDENTIAL, _BASE_URL, _WEBHOOK_SECRET, own settings.
+ * Variables per provider: PROVIDER_<NAME>_API_KEY[_<CREDENTIAL>], _CREDENTIAL, _BASE_URL, _WEBHOOK_SECRET,
+ * _SUBMITS_PER_SECOND, own settings.
  */
 export function readProviders(
   env: Environment,
@@ -157,7 +185,9 @@ function misspelt(env: Environment, definitions: readonly ProviderDefinition[]):
   const prefixes = definitions.map(({ name }) => variablePrefix(name));
   const names = definitions.map(({ name }) => name).join(', ');
   return Object.keys(env)
-    .filter((variable) => /^PROVIDER_.+_(API_KEY|BASE_URL|WEBHOOK_SECRET|CREDENTIAL)(_|$)/.test(variable))
+    .filter((variable) =>
+      /^PROVIDER_.+_(API_KEY|BASE_URL|WEBHOOK_SECRET|CREDENTIAL|SUBMITS_PER_SECOND)(_|$)/.test(variable),
+    )
     .filter((variable) => !prefixes.some((prefix) => variable.startsWith(prefix)))
     .map((variable) => `${variable} names no provider: correct the name, or remove it; there are ${names}`);
 }

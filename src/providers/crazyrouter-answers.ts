@@ -14,12 +14,8 @@ export const CRAZYROUTER_SUBMIT_ANSWERS: readonly SubmitAnswerRule[] = [
     code: USUAL_CONTENT_CODES,
     means: { kind: 'refused', code: 'content_rejected' },
   },
-  // "The model is temporarily unavailable": no upstream was chosen, so none was asked.
-  {
-    statuses: [400, 403, 404, 500, 503],
-    code: /^get_channel_failed$/,
-    means: { kind: 'refused', code: 'provider_unavailable' },
-  },
+  // The relay that it runs says so also when one upstream was asked, failed, and there is no other (New API, RelayTask).
+  { statuses: 'any', code: /^get_channel_failed$/, means: { kind: 'unknown' } },
   {
     statuses: [402, 403],
     code: /^(insufficient_quota|insufficient_user_quota)$/,

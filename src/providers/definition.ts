@@ -25,6 +25,8 @@ export interface ProviderDefinition {
   readonly name: string;
   /** Its public API. */
   readonly baseUrl: string;
+  /** It has no public API: with a key, PROVIDER_<NAME>_BASE_URL must be set. `baseUrl` is nobody's then. */
+  readonly needsBaseUrl: boolean;
   /** Own settings by the end of their variable: `COST_UNIT` is PROVIDER_<NAME>_COST_UNIT. */
   readonly settings: readonly string[];
   /** Reads the settings from texts; the problems name a setting and say what to do, never a value. */
@@ -39,6 +41,7 @@ export interface ProviderDefinition {
 export function defineProvider<S extends z.ZodRawShape>(definition: {
   readonly name: string;
   readonly baseUrl: string;
+  readonly needsBaseUrl?: boolean;
   readonly settings: S;
   readonly webhookSecret: WebhookSecretUse | ((settings: z.output<z.ZodObject<S>>) => WebhookSecretUse);
   readonly create: (parts: ProviderParts & { readonly settings: z.output<z.ZodObject<S>> }) => Provider;
@@ -48,6 +51,7 @@ export function defineProvider<S extends z.ZodRawShape>(definition: {
   return {
     name,
     baseUrl,
+    needsBaseUrl: definition.needsBaseUrl ?? false,
     settings: Object.keys(definition.settings),
     configure(texts) {
       const parsed = schema.safeParse(texts);
@@ -116,3 +120,28 @@ export const words = z
     (list) => list.every((word) => /^[A-Za-z0-9_.-]{1,64}$/.test(word)),
     'must be words separated by commas, written exactly as the provider sends them',
   );
+
+/** A setting that is a number of milliseconds. */
+export const milliseconds = z
+  .string()
+  .regex(/^[1-9]\d{0,9}$/, 'must be milliseconds, from 1 to 9999999999')
+  .transform(Number);
+
+/** A setting that is a regular expression, without regard to case. */
+export const pattern = z.string().transform((text, context) => {
+  try {
+    return new RegExp(text, 'i');
+  } catch {
+    context.addIssue({ code: 'custom', message: 'must be a regular expression, for example nsfw|flagged' });
+    return z.NEVER;
+  }
+});
+
+/** A setting that is a URL. */
+export const httpUrl = (example: string) =>
+  z
+    .string()
+    .refine(
+      (text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol),
+      `must be an http(s) URL, for example ${example}`,
+    );

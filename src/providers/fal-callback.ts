@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, verify } from 'node:crypto';
 import type { CallbackVerdict } from '../domain/provider.ts';
 import type { FalKeys } from './fal-keys.ts';
 import { falCallback } from './fal-schemas.ts';
@@ -37,7 +37,8 @@ export async function verifyFalCallback(
 
   const digest = createHash('sha256').update(rawBody).digest('hex');
   const message = Buffer.from([requestId, userId, timestamp, digest].join('\n'));
-  const verdict = await keys.verify(message, Buffer.from(signature, 'hex'), nowMs);
+  const bytes = Buffer.from(signature, 'hex');
+  const verdict = await keys.verify((key) => verify(null, message, key, bytes), nowMs);
   if (verdict !== 'verified') return { ok: false, reason: verdict };
 
   const event = falCallback.safeParse(parseJsonBytes(rawBody));

@@ -34,7 +34,6 @@ export const falCancel = z.object({ status: z.string().min(1) });
 /** A callback; `payload` is the result, and not read: a callback is a hint. */
 export const falCallback = z.object({ request_id: requestId, status: z.string().min(1).max(64) });
 
-export const falKeySet = z.object({ keys: z.array(z.unknown()).min(1).max(64) });
 /** An Ed25519 public key as a JSON Web Key (RFC 8037). */
 export const falKey = z.object({
   kty: z.literal('OKP'),

@@ -20,16 +20,17 @@ import { z } from 'zod';
 import type { CallOptions, CancelAnswer, Observation, Provider, ProviderHandle } from '../domain/provider.ts';
 import { parseRetryAfterMs } from '../domain/retry-after.ts';
 import type { OutboundAnswer, OutboundHttp, OutboundRequest } from '../net/types.ts';
-import { defineProvider, hostList, memberNames } from './definition.ts';
+import { defineProvider, hostList, httpUrl, memberNames, milliseconds } from './definition.ts';
 import { readFalSubmit } from './fal-answers.ts';
 import { verifyFalCallback } from './fal-callback.ts';
 import { falProblemIn } from './fal-errors.ts';
 import { buildFalSubmit, FAL_METHODS } from './fal-input.ts';
-import { FalKeys } from './fal-keys.ts';
+import { falKeys } from './fal-keys.ts';
 import { falFailedStatus, falResult, falWaiting, type FalReading } from './fal-observation.ts';
 import { falCancel, falStatus } from './fal-schemas.ts';
 import { FAL_QUEUE_URL, falHandle, falRoot, falUrl, type FalRoot } from './fal-urls.ts';
 import { parseJsonBytes } from './json-answer.ts';
+import { timeLeft } from './time-left.ts';
 
 /** Settings of the fal adapter. */
 export interface FalConfig {
@@ -80,12 +81,6 @@ function saysNoSuchRequest(answer: Answered): boolean {
   return answer.status === 404 && falProblemIn(parseJsonBytes(answer.body)) !== null;
 }
 
-/** The same call options with what is left of their time. */
-function remaining(options: CallOptions): () => CallOptions {
-  const endMs = performance.now() + options.timeoutMs;
-  return () => ({ ...options, timeoutMs: Math.max(1, Math.ceil(endMs - performance.now())) });
-}
-
 /**
  * The fal adapter: no idempotency, callbacks (where our user ids are known) signed by fal-wide keys, cancel that may be billed, no list.
  * Throws only for settings or arguments that cannot be right (base URL, providerModel, unknown input field).
@@ -94,7 +89,7 @@ export function createFalProvider(config: FalConfig): Provider {
   const root = falRoot(config.baseUrl);
   const nowMs = config.nowMs ?? Date.now;
   const ownJwksUrl = `${root.origin}${root.prefix}/.well-known/jwks.json`;
-  const keys = new FalKeys(config.http, config.jwksUrl ?? (isFal(root) ? FAL_JWKS_URL : ownJwksUrl));
+  const keys = falKeys(config.http, config.jwksUrl ?? (isFal(root) ? FAL_JWKS_URL : ownJwksUrl));
   const userIds = config.userIds ?? [];
   const mediaHosts = ['fal.media', '*.fal.media', ...(isFal(root) ? [] : [root.hostname])];
   const reading: FalReading = {
@@ -118,7 +113,7 @@ export function createFalProvider(config: FalConfig): Provider {
     });
 
   async function observe(handle: ProviderHandle, options: CallOptions): Promise<Observation> {
-    const left = remaining(options);
+    const left = timeLeft(options);
     const answer = await call('GET', falUrl(root, handle, 'status'), left());
     if (answer.kind !== 'answer') return unavailable(answer, nowMs());
     if (saysNoSuchRequest(answer)) return { kind: 'not_found' };
@@ -158,7 +153,7 @@ export function createFalProvider(config: FalConfig): Provider {
     observe,
 
     async cancel(handle, options): Promise<CancelAnswer> {
-      const left = remaining(options);
+      const left = timeLeft(options);
       const answer = await call('PUT', falUrl(root, handle, 'cancel'), left());
       if (answer.kind !== 'answer') return { kind: 'unavailable', reason: answer.reason };
       const status = falCancel.safeParse(parseJsonBytes(answer.body)).data?.status ?? null;
@@ -195,10 +190,6 @@ export function createFalProvider(config: FalConfig): Provider {
   };
 }
 
-const milliseconds = z
-  .string()
-  .regex(/^[1-9]\d{0,9}$/, 'must be milliseconds, from 1 to 9999999999')
-  .transform(Number);
 const userIdList = z
   .string()
   .transform((text) => text.split(',').map((entry) => entry.trim()))
@@ -206,19 +197,13 @@ const userIdList = z
     (ids) => ids.every((id) => /^[\x21-\x7e]{1,255}$/.test(id)),
     'must be the user id(s) of your accounts at fal, separated by commas: X-Fal-Webhook-User-Id of a callback shows it',
   );
-const httpUrl = z
-  .string()
-  .refine(
-    (text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol),
-    `must be an http(s) URL, for example ${FAL_JWKS_URL}`,
-  );
 
 export const fal = defineProvider({
   name: 'fal',
   baseUrl: FAL_QUEUE_URL,
   settings: {
     USER_ID: userIdList.optional(),
-    JWKS_URL: httpUrl.optional(),
+    JWKS_URL: httpUrl(FAL_JWKS_URL).optional(),
     OUTPUT_HOSTS: hostList.optional(),
     OUTPUT_KEYS: memberNames.optional(),
     RESULT_TTL_MS: milliseconds.optional(),

@@ -1,4 +1,4 @@
-import { callbackPlaceholder } from '../domain/callback-urls.ts';
+import { callbackPlaceholder, callbackSecretPlaceholder } from '../domain/callback-urls.ts';
 import type { CallbackUrls } from '../domain/callback-urls.ts';
 import type { FileLinks } from '../domain/file-links.ts';
 import type { JsonObject } from '../domain/json.ts';
@@ -8,6 +8,8 @@ import { providerIdempotencyKey, submissionId } from '../domain/submission-id.ts
 
 /** After the deadline a provider may still fetch what it began with. */
 const LINK_GRACE_MS = 3_600_000;
+/** On a host that can not be. */
+const INLINE_MARK = 'https://input.invalid/';
 
 /** A stored file that a generation works from. */
 export interface FrozenInput {
@@ -33,7 +35,7 @@ export interface SubmitTools {
   readonly links: FileLinks | null;
 }
 
-/** What one submission is made of; the callback URL and inline files stand in it as marks. */
+/** What one submission is made of; callback URL, its secret and inline files stand in it as marks. */
 export interface FrozenSubmit {
   readonly submissionId: string;
   readonly idempotencyKey: string;
@@ -66,9 +68,17 @@ export function freezeSubmit(
     request: provider.buildSubmit({
       method: generation.plan.method,
       providerModel: route.providerModel,
-      input: inputForProvider(links, generation.input, inputs, id),
+      input: inputForProvider(
+        provider.inlineInputsOnly === true ? null : links,
+        generation.input,
+        inputs,
+        id,
+      ),
       params: route.params,
       callbackUrl: callback === null ? null : callbackPlaceholder(id),
+      ...(callback !== null && provider.ownCallbackSecrets === true
+        ? { callbackSecret: callbackSecretPlaceholder(id) }
+        : {}),
       idempotencyKey,
     }),
     callbackBase: callback?.base ?? null,
@@ -82,12 +92,23 @@ export function freezeSubmit(
  * submission is there, so no text of a tenant can hold it.
  */
 export function inlineMark(submissionId: string, field: string): string {
-  return `https://input.invalid/${submissionId}/${field}`;
+  return `${INLINE_MARK}${submissionId}/${field}`;
+}
+
+/** Whether a file was given to the provider as a mark, and so can go in parts (inlineParts). */
+export const isInlineMark = (url: string): boolean => url.startsWith(INLINE_MARK);
+
+/**
+ * What stands for parts of that file, for a provider that takes no `data:` URI but bare base64 and a media type. The URL is
+ * that of the input that the provider was given; it has to be a mark (`inlineInputsOnly`, or isInlineMark).
+ */
+export function inlineParts(url: string): { readonly base64: string; readonly mediaType: string } {
+  return { base64: `${url}#base64`, mediaType: `${url}#media-type` };
 }
 
 /**
  * The input as its provider is asked with it: each stored file by a link that we sign, or by a mark for its bytes where
- * no provider could reach us. A file that was never stored (version 0.1) keeps the tenant's URL.
+ * no provider could reach us or this one takes no links. A file that was never stored (version 0.1) keeps the tenant's URL.
  */
 function inputForProvider(
   links: FileLinks | null,

@@ -1,13 +1,18 @@
 import type { Provider } from '../domain/provider.ts';
 import type { OutboundHttp } from '../net/types.ts';
 import { aigenway } from './aigenway.ts';
+import { bfl } from './bfl.ts';
 import { crazyrouter } from './crazyrouter.ts';
 import type { ProviderDefinition } from './definition.ts';
 import { fal } from './fal.ts';
 import { infro } from './infro.ts';
 import { kling } from './kling.ts';
+import { luma } from './luma.ts';
+import { minimax } from './minimax.ts';
+import { openaivideos } from './openaivideos.ts';
 import { replicate } from './replicate.ts';
 import { runway } from './runway.ts';
+import { veo } from './veo.ts';
 
 /** Every provider there is; one more adapter is one more line. */
 export const PROVIDERS: readonly ProviderDefinition[] = [
@@ -18,6 +23,11 @@ export const PROVIDERS: readonly ProviderDefinition[] = [
   fal,
   kling,
   runway,
+  bfl,
+  luma,
+  veo,
+  openaivideos,
+  minimax,
 ];
 
 /** Address and own settings of one provider (configuration.ts); what is left out has its default. */

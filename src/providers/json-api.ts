@@ -7,7 +7,7 @@ type Unavailable = Extract<Observation, { readonly kind: 'unavailable' }>;
 
 /** One call to a JSON API, sent once. */
 export type JsonCall = (
-  method: 'GET' | 'POST',
+  method: 'GET' | 'POST' | 'DELETE',
   path: string,
   options: CallOptions,
   headers?: Readonly<Record<string, string>>,

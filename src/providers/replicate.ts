@@ -10,18 +10,18 @@
  *   wrong version or model 422 or 404; the title of the error envelope tells the first from bad input
  * Nothing is ever sent twice by this file.
  */
-import { z } from 'zod';
 import type { CallOptions, CancelAnswer, Observation, Provider, ProviderHandle } from '../domain/provider.ts';
 import { matchesHosts } from '../net/hosts.ts';
 import type { OutboundAnswer, OutboundHttp } from '../net/types.ts';
 import { apiRoot } from './api-root.ts';
-import { defineProvider, hostList } from './definition.ts';
+import { defineProvider, hostList, milliseconds, pattern } from './definition.ts';
 import { parseJsonBytes, safeCode } from './json-answer.ts';
 import { readReplicateSubmit, replicateRetryAfterMs } from './replicate-answers.ts';
 import { verifyReplicateCallback } from './replicate-callback.ts';
 import { buildReplicateSubmit, REPLICATE_METHODS } from './replicate-input.ts';
 import { replicateObservation, type ReplicateReading } from './replicate-observation.ts';
 import { replicateError, replicatePage, replicatePrediction } from './replicate-schemas.ts';
+import { timeLeft } from './time-left.ts';
 
 /** Settings of the Replicate adapter; `baseUrl` with or without the trailing `/v1`. */
 export interface ReplicateConfig {
@@ -151,7 +151,7 @@ export function createReplicateProvider(config: ReplicateConfig): Provider {
     observe,
 
     async cancel(handle, options): Promise<CancelAnswer> {
-      const startedMs = performance.now();
+      const left = timeLeft(options);
       const answer = await call(
         'POST',
         `/v1/predictions/${encodeURIComponent(handle.jobId)}/cancel`,
@@ -160,8 +160,7 @@ export function createReplicateProvider(config: ReplicateConfig): Provider {
       const observation = answer.kind === 'answer' ? stateIn(answer, handle, reading, nowMs()) : null;
       if (observation !== null) return { kind: 'answered', observation };
       if (answer.kind === 'answer' && [400, 409, 422].includes(answer.status)) {
-        const leftMs = Math.max(1, Math.ceil(options.timeoutMs - (performance.now() - startedMs)));
-        const seen = await observe(handle, { ...options, timeoutMs: leftMs });
+        const seen = await observe(handle, left());
         if (seen.kind !== 'unavailable' && seen.kind !== 'not_found' && seen.kind !== 'running') {
           return { kind: 'answered', observation: seen };
         }
@@ -197,27 +196,13 @@ export function createReplicateProvider(config: ReplicateConfig): Provider {
   };
 }
 
-/** A regular expression as text, without regard to case. */
-const pattern = z.string().transform((text, context) => {
-  try {
-    return new RegExp(text, 'i');
-  } catch {
-    context.addIssue({ code: 'custom', message: 'must be a regular expression, for example nsfw|flagged' });
-    return z.NEVER;
-  }
-});
-
 export const replicate = defineProvider({
   name: 'replicate',
   baseUrl: PUBLIC_URL,
   settings: {
     OUTPUT_HOSTS: hostList.optional(),
     CONTENT_ERRORS: pattern.optional(),
-    DATA_TTL_MS: z
-      .string()
-      .regex(/^[1-9]\d{0,9}$/, 'must be milliseconds, from 1 to 9999999999')
-      .transform(Number)
-      .optional(),
+    DATA_TTL_MS: milliseconds.optional(),
   },
   webhookSecret: 'required',
   create: ({ http, baseUrl, nowMs, settings }) =>

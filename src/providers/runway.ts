@@ -23,6 +23,7 @@ import { readRunwaySubmit } from './runway-answers.ts';
 import { buildRunwaySubmit, RUNWAY_METHODS } from './runway-body.ts';
 import { runwayObservation } from './runway-observation.ts';
 import { runwayError, runwayTask } from './runway-schemas.ts';
+import { timeLeft } from './time-left.ts';
 
 /** Settings of the Runway adapter; see the head of this file. */
 export interface RunwayConfig {
@@ -114,8 +115,7 @@ export function createRunwayProvider(config: RunwayConfig): Provider {
    * end may have come between. A task that is gone before our DELETE was gone without us. The time is for all three.
    */
   const cancel = async (handle: ProviderHandle, options: CallOptions): Promise<CancelAnswer> => {
-    const endMs = performance.now() + options.timeoutMs;
-    const left = () => ({ ...options, timeoutMs: Math.max(1, Math.floor(endMs - performance.now())) });
+    const left = timeLeft(options);
     const before = await observe(handle, options);
     if (before.kind === 'unavailable') return { kind: 'unavailable', reason: before.reason };
     if (before.kind === 'not_found') return { kind: 'unavailable', reason: 'not_found' };

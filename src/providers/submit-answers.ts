@@ -42,6 +42,10 @@ export interface SubmitReader {
   readonly accepted: (body: unknown) => Omit<Extract<SubmitAnswer, { kind: 'accepted' }>, 'kind'> | null;
   /** The error code and type in any other body; null for what is not there. */
   readonly error: (body: unknown) => { readonly code: string | null; readonly type: string | null };
+  /** The error in the body of a 2xx, where the provider has such; null when it is none. By default a 2xx is never one. */
+  readonly errorIn2xx?: (
+    body: unknown,
+  ) => { readonly code: string | null; readonly type: string | null } | null;
   /** How long to wait, where the body tells it; the header counts first. */
   readonly retryAfterMs?: (body: unknown) => number | null;
 }
@@ -52,13 +56,12 @@ export function readSubmitAnswer(answer: OutboundAnswer, reader: SubmitReader, n
   if (answer.kind === 'interrupted') return { kind: 'unknown', reason: answer.reason };
   const { status } = answer;
   const body = parseJsonBytes(answer.body);
-  if (status === 200 || status === 201 || status === 202) {
-    const accepted = reader.accepted(body);
-    return accepted === null
-      ? { kind: 'unknown', reason: `http_${status}:unreadable` }
-      : { kind: 'accepted', ...accepted };
-  }
-  const { code, type } = reader.error(body);
+  const success = status === 200 || status === 201 || status === 202;
+  const accepted = success ? reader.accepted(body) : null;
+  if (accepted !== null) return { kind: 'accepted', ...accepted };
+  const error = success ? (reader.errorIn2xx?.(body) ?? null) : reader.error(body);
+  if (error === null) return { kind: 'unknown', reason: `http_${status}:unreadable` };
+  const { code, type } = error;
   const reason = code === null ? `http_${status}` : `http_${status}:${safeCode(code)}`;
   const meaning = meaningOf(reader.rules, { status, code, type });
   if (meaning.kind === 'refused') return { kind: 'refused', code: meaning.code, reason };

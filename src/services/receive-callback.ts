@@ -1,16 +1,21 @@
 import { createHash } from 'node:crypto';
 import { recordCallback } from '../db/index.ts';
 import type { RecordedCallback } from '../db/record-callback.ts';
-import { verifyCallbackToken } from '../domain/keyring.ts';
+import { withoutTokens } from '../domain/callback-urls.ts';
+import { callbackSecrets, verifyCallbackToken } from '../domain/keyring.ts';
 import type { CallbackVerdict } from '../domain/provider.ts';
-import { countCallbackFailure, countTakenCallback } from '../metrics/callback-metrics.ts';
+import {
+  countCallbackChallenge,
+  countCallbackFailure,
+  countTakenCallback,
+} from '../metrics/callback-metrics.ts';
 import { OTHER_PROVIDER, type CallbackFailure } from '../metrics/labels.ts';
 import type { CallbackProvider, ServiceContext } from './context.ts';
 import { isTemporaryFailure } from './failures.ts';
 
 export interface ReceiveCallbackInput {
   readonly provider: string;
-  /** From the path; null on the account-level route, which is for signing providers only. */
+  /** From the path; null on the account-level route: only for a provider that signs with an account's secret or key. */
   readonly token: string | null;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly rawBody: Uint8Array;
@@ -25,6 +30,8 @@ export type ReceiveCallbackOutcome =
     }
   /** Verified, but about no job: nothing to keep. */
   | { readonly outcome: 'ignored' }
+  /** The provider checks whether the URL is ours: nothing is kept, this JSON is the answer. */
+  | { readonly outcome: 'challenge'; readonly answer: string }
   | { readonly outcome: 'unverified'; readonly proof: 'token' | 'signature' }
   | { readonly outcome: 'unknown_provider' | 'not_configured' | 'malformed' | 'unavailable' };
 
@@ -42,6 +49,7 @@ export async function receiveCallback(
     const received = await receive(ctx, input);
     if (received.outcome === 'taken') countTakenCallback(provider, received.record, ctx.nowMs());
     else if (received.outcome === 'ignored') countTakenCallback(provider, 'ignored', ctx.nowMs());
+    else if (received.outcome === 'challenge') countCallbackChallenge(provider);
     else countCallbackFailure(provider, failureOf(received));
     return received;
   } catch (error) {
@@ -51,7 +59,7 @@ export async function receiveCallback(
 }
 
 function failureOf(
-  refused: Exclude<ReceiveCallbackOutcome, { outcome: 'taken' | 'ignored' }>,
+  refused: Exclude<ReceiveCallbackOutcome, { outcome: 'taken' | 'ignored' | 'challenge' }>,
 ): CallbackFailure {
   if (refused.outcome === 'unverified') return refused.proof === 'token' ? 'forged_token' : 'wrong_signature';
   return refused.outcome === 'unavailable' ? 'keys_unavailable' : refused.outcome;
@@ -63,15 +71,20 @@ async function receive(ctx: ServiceContext, input: ReceiveCallbackInput): Promis
     return { outcome: 'unknown_provider' };
   }
   const signs = configured.provider.capabilities.callbacks === 'signed';
-  if (input.token === null && !signs) return { outcome: 'unknown_provider' };
-  const { webhookSecrets: secrets } = configured;
-  if (signs && secrets?.length === 0) return { outcome: 'not_configured' };
+  const bySubmission = configured.provider.ownCallbackSecrets === true;
+  // Whose secret it is then, only the token tells.
+  if (input.token === null && (!signs || bySubmission)) return { outcome: 'unknown_provider' };
+  if (signs && !bySubmission && configured.webhookSecrets?.length === 0) return { outcome: 'not_configured' };
   const submissionId = input.token === null ? null : verifyCallbackToken(ctx.keyring, input.token);
   if (input.token !== null && submissionId === null) return { outcome: 'unverified', proof: 'token' };
+  const answer =
+    submissionId === null ? null : (configured.provider.challengeAnswer?.(input.rawBody) ?? null);
+  if (answer !== null) return { outcome: 'challenge', answer };
+  const own = bySubmission && submissionId !== null ? callbackSecrets(ctx.keyring, submissionId) : [];
   const verdict = await configured.provider.verifyCallback(
     input.headers,
     input.rawBody,
-    secrets ?? [],
+    bySubmission ? own : (configured.webhookSecrets ?? []),
     ctx.nowMs(),
   );
   if (!verdict.ok) {
@@ -81,7 +94,8 @@ async function receive(ctx: ServiceContext, input: ReceiveCallbackInput): Promis
   }
   if (!isStorable(verdict)) return { outcome: 'malformed' };
   if (submissionId === null && verdict.jobId === null) return { outcome: 'ignored' };
-  return record(ctx, configured, submissionId, verdict, input.rawBody);
+  const body = withoutTokens(input.rawBody, own);
+  return record(ctx, configured, submissionId, verdict, { sent: input.rawBody, kept: body });
 }
 
 async function record(
@@ -89,11 +103,11 @@ async function record(
   { provider, credentialName }: CallbackProvider,
   submissionId: string | null,
   verdict: Accepted,
-  rawBody: Uint8Array,
+  body: { readonly sent: Uint8Array; readonly kept: Uint8Array },
 ): Promise<ReceiveCallbackOutcome> {
   const eventKey =
     verdict.eventId === null
-      ? `sha256:${createHash('sha256').update(rawBody).digest('hex')}`
+      ? `sha256:${createHash('sha256').update(body.sent).digest('hex')}`
       : `event:${verdict.eventId}`;
   const recorded = await recordCallback(
     ctx.db,
@@ -107,7 +121,7 @@ async function record(
       terminal: verdict.terminal,
       progress: verdict.progress,
     },
-    rawBody,
+    body.kept,
   );
   if (recorded.wake && recorded.run !== null) ctx.starter.enqueue(recorded.run, 'callback');
   return { outcome: 'taken', record: recorded.outcome, generationId: recorded.run?.generationId ?? null };

@@ -4,6 +4,7 @@ import type {
   CallOptions,
   Observation,
   Provider,
+  ProviderCost,
   ProviderCredential,
   ProviderHandle,
 } from '../domain/provider.ts';
@@ -70,7 +71,7 @@ export async function smokeProvider(
     if (!seen.has(status)) differences.push(...oddities(observation, status));
     seen.add(status);
     if (observation.kind === 'succeeded') {
-      differences.push(...costDifferences(provider, observation));
+      differences.push(...costDifferences(provider, observation.cost, answer.cost ?? null));
       differences.push(...(await checkOutputs(ctx, model, observation)));
       return { jobId: handle.jobId, differences };
     }
@@ -123,12 +124,14 @@ async function checkList(
   return byId && job.externalId !== key ? ['the list does not show our external id'] : [];
 }
 
+/** An estimate may be told with the acceptance only. */
 function costDifferences(
-  provider: Provider,
-  { cost }: Extract<Observation, { kind: 'succeeded' }>,
+  { capabilities: { cost: promised } }: Provider,
+  told: ProviderCost | null,
+  estimated: ProviderCost | null,
 ): string[] {
-  const { cost: promised } = provider.capabilities;
-  return promised === 'none' || cost !== null
+  const found = promised === 'estimate' ? (told ?? estimated) : told;
+  return promised === 'none' || found !== null
     ? []
     : [`no cost was told, though the adapter expects one (${promised})`];
 }

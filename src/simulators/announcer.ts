@@ -96,20 +96,24 @@ export class Announcer {
     void this.#deliver(job, event, { url, secrets: () => FORGED_SECRETS, forged: true });
   }
 
-  /** Resolves when the first attempt was answered. */
+  /** Resolves when the first attempt was answered, or when the provider may not call there. An outsider does not ask. */
   #deliver(job: Job, event: SimulatedEvent, { url, secrets, forged }: Delivery): Promise<void> {
     const { sender, journal, protocol } = this.#parts;
+    const allowed = forged ? undefined : protocol().mayCall?.(url);
     return new Promise<void>((resolve) => {
-      sender.send({
-        url,
-        body: event.body,
-        headers: () => protocol().callbackHeaders(event, job, secrets(), Date.now()),
-        onAttempt: (attempt, answer) => {
-          const { id, type } = event;
-          journal.callback(job.journal, { event_id: id, type, attempt, forged, answer });
-          resolve();
-        },
-      });
+      const send = () =>
+        sender.send({
+          url,
+          body: event.body,
+          headers: () => protocol().callbackHeaders(event, job, secrets(), Date.now()),
+          onAttempt: (attempt, answer) => {
+            const { id, type } = event;
+            journal.callback(job.journal, { event_id: id, type, attempt, forged, answer });
+            resolve();
+          },
+        });
+      if (allowed === undefined) send();
+      else void allowed.then((passed) => (passed ? send() : resolve()));
     });
   }
 }

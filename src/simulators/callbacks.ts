@@ -1,4 +1,4 @@
-import { request as httpRequest } from 'node:http';
+import { request as httpRequest, type ClientRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 
 /** One event for one receiver; `headers` is asked per attempt, because the signature carries the time of sending. */
@@ -16,8 +16,48 @@ export interface CallbackSenderOptions {
   readonly timeoutMs: number;
 }
 
+const MAX_READ_BYTES = 4_096;
 const MAX_IN_FLIGHT = 64;
 const MAX_QUEUED = 20_000;
+
+function openPost(url: string, body: Buffer, headers: Readonly<Record<string, string>>): ClientRequest {
+  const send = new URL(url).protocol === 'https:' ? httpsRequest : httpRequest;
+  return send(url, {
+    method: 'POST',
+    agent: false,
+    headers: { 'content-type': 'application/json', 'content-length': String(body.length), ...headers },
+  });
+}
+
+/** The body of the 200 that answers one POST within this time, at most 4096 bytes of it; null for all else. */
+export function postAndRead(url: string, body: Buffer, timeoutMs: number): Promise<Buffer | null> {
+  return new Promise((resolve) => {
+    if (!URL.canParse(url)) {
+      resolve(null);
+      return;
+    }
+    const outgoing = openPost(url, body, {});
+    const timer = setTimeout(() => outgoing.destroy(), timeoutMs);
+    outgoing.once('response', (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => {
+        chunks.push(chunk);
+        if (Buffer.concat(chunks).length <= MAX_READ_BYTES) return;
+        resolve(null);
+        outgoing.destroy();
+      });
+      response.once('error', () => {});
+      response.once('end', () => resolve(response.statusCode === 200 ? Buffer.concat(chunks) : null));
+    });
+    outgoing.once('error', () => {});
+    // Where it was decided before, this changes nothing.
+    outgoing.once('close', () => {
+      clearTimeout(timer);
+      resolve(null);
+    });
+    outgoing.end(body);
+  });
+}
 
 /** One POST: the status, or a fixed word. Redirects are not followed, the answer's body is thrown away. */
 export function post(
@@ -31,12 +71,7 @@ export function post(
       resolve('invalid_url');
       return;
     }
-    const send = new URL(url).protocol === 'https:' ? httpsRequest : httpRequest;
-    const outgoing = send(url, {
-      method: 'POST',
-      agent: false,
-      headers: { 'content-type': 'application/json', 'content-length': String(body.length), ...headers },
-    });
+    const outgoing = openPost(url, body, headers);
     const timer = setTimeout(() => outgoing.destroy(new Error('timeout')), timeoutMs);
     const finish = (answer: number | string) => {
       clearTimeout(timer);

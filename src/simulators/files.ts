@@ -19,7 +19,13 @@ interface OutputFile {
 export function outputUrls(baseUrl: string, job: Job): readonly string[] {
   if (job.state !== 'succeeded' || job.output !== 'link' || isExpired(job)) return [];
   const { extension } = MEDIA[job.media];
-  return Array.from({ length: job.outputCount }, (_, n) => `${baseUrl}/files/${job.id}/${n}.${extension}`);
+  const folder = `${baseUrl}/files/${encodeURIComponent(job.id)}`;
+  return Array.from({ length: job.outputCount }, (_, n) => `${folder}/${n}.${extension}`);
+}
+
+/** Where links are made anew at each look: they live from now on. */
+export function refreshLinks(job: Job, ttlMs: number): void {
+  if (job.expiresAtMs !== null) job.expiresAtMs = Date.now() + ttlMs;
 }
 
 /** Writes `bytes` zeros, or as many as the reader takes before it goes. */

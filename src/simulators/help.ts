@@ -6,6 +6,7 @@ export const SIMULATE_HELP = `darkroom simulate: providers on this machine, for 
   --api-key KEY            accepted API key, repeatable (default SIM_<NAME>_API_KEY, else sim-key)
   --webhook-secret S       signing secret, repeatable (default SIM_<NAME>_WEBHOOK_SECRET, else whsec_c2ltdWxhdG9yIHNlY3JldA==);
                            a provider that signs with a key pair makes it from this text
+  SIM_<NAME>_PUBLIC_URL    (environment) how its links name it, where it stands behind a proxy; by default its own address
   --render-ms N            how long a render takes (default 2000)
   --output-ttl-ms N        how long an output lives (default: as long as at the provider)
   --exit-with-parent       end when the process that started it is gone

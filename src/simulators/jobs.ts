@@ -7,7 +7,7 @@ export type JobState = 'queued' | 'running' | 'succeeded' | 'failed' | 'moderate
 
 /** What was asked for, read from a provider's own request. */
 export interface JobRequest {
-  /** In the provider's own form; new for every job, without a slash. */
+  /** In the provider's own form; new for every job. */
   readonly id: string;
   readonly model: string;
   /** The text that faults are matched with. */

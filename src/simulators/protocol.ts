@@ -52,6 +52,8 @@ export interface Protocol {
   announces(job: Job): boolean;
   /** The callback of the job's present state; `type` replaces what names its state. */
   event(job: Job, type?: string, eventId?: string): SimulatedEvent;
+  /** For a provider that checks a callback URL before it calls there: whether this one has passed. Asked before each event. */
+  mayCall?(url: string): Promise<boolean>;
   /** Its headers when it is sent at `atMs`: signature, ids. `{}` where nothing is signed. */
   callbackHeaders(
     event: SimulatedEvent,

@@ -2,13 +2,14 @@
  * Replicate's simulator: HTTP API v1 as its documentation and its SDK show it (providers.md §4). `aborted` is shown for a
  * cancelled job whose error code is `aborted` (POST /_sim/jobs/{id}). `Prefer: wait` and streams are not offered.
  */
-import { createHmac, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { answerCancel, answerObserve, pageOf } from './answers.ts';
 import { outputUrls } from './files.ts';
 import { hasKey, sendJson, textIn, type Answer, type Exchange } from './http.ts';
 import { isEnded, isExpired, type Job, type JobState } from './jobs.ts';
 import type { ApiError, Protocol, ProviderSimulator, SimulatorContext } from './protocol.ts';
 import { readSubmit, submitPath } from './replicate-request.ts';
+import { standardWebhookHeaders } from './standard-webhooks.ts';
 import { answerSubmit, sendApiError } from './submit.ts';
 
 const PAGE = 100;
@@ -101,15 +102,6 @@ function progressBar(percent: number): string {
   return `Loading\n${String(percent).padStart(3)}%|#####     | ${percent}/100 [00:01<00:01, 9.00it/s]\n`;
 }
 
-/** Standard Webhooks: one `v1` per active secret, keyed with the decoded part after `whsec_`. */
-function sign(id: string, body: Buffer, secrets: readonly string[], atMs: number): string {
-  const signed = Buffer.concat([Buffer.from(`${id}.${Math.floor(atMs / 1_000)}.`), body]);
-  return secrets
-    .map((secret) => createHmac('sha256', Buffer.from(secret.replace(/^whsec_/, ''), 'base64')))
-    .map((hmac) => `v1,${hmac.update(signed).digest('base64')}`)
-    .join(' ');
-}
-
 /** `GET /v1/predictions?cursor=…&created_after=…&created_before=…`, newest first, 100 a page. */
 function listPredictions(exchange: Exchange, context: SimulatorContext): void {
   context.journal.count('lists');
@@ -175,11 +167,7 @@ function create(context: SimulatorContext): Protocol {
       const body = jobJson(job, type);
       return { id, type: body.status, body: Buffer.from(JSON.stringify(body)) };
     },
-    callbackHeaders: ({ id, body }, _job, secrets, atMs) => ({
-      'webhook-id': id,
-      'webhook-timestamp': String(Math.floor(atMs / 1_000)),
-      'webhook-signature': sign(id, body, secrets, atMs),
-    }),
+    callbackHeaders: ({ id, body }, _job, secrets, atMs) => standardWebhookHeaders(id, body, secrets, atMs),
   };
 }
 

@@ -48,6 +48,7 @@ async function startAll(values: ReturnType<typeof parse>): Promise<readonly Runn
         webhookSecrets: values['webhook-secret'] ?? fromEnvironment(`${prefix}_WEBHOOK_SECRET`),
         renderMs: wholeNumber('render-ms', values['render-ms']),
         outputTtlMs: wholeNumber('output-ttl-ms', values['output-ttl-ms']),
+        publicUrl: process.env[`${prefix}_PUBLIC_URL`],
       });
       return startSimulator(provider, options);
     }),

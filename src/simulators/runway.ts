@@ -1,7 +1,7 @@
 /** Runway's simulator: API version 2024-11-06 as its SDK and its pages show it (tasks, errors, task failures). */
 import { randomUUID } from 'node:crypto';
 import { answerCancel, answerObserve } from './answers.ts';
-import { outputUrls } from './files.ts';
+import { outputUrls, refreshLinks } from './files.ts';
 import { hasKey, jsonBody, textIn, type Answer, type Exchange } from './http.ts';
 import { isEnded, type Job, type JobState } from './jobs.ts';
 import type { ApiError, Protocol, ProviderSimulator, SimulatorContext } from './protocol.ts';
@@ -95,11 +95,6 @@ function submission(exchange: Exchange, endpoint: string): Submission {
     accepted: (job) => ({ status: 200, body: { id: job.id, estimatedCost: { credits: creditsOf(job) } } }),
     withoutId: { status: 200, body: {} },
   };
-}
-
-/** Links are made anew at each look, so that they live from now on. */
-function refreshLinks(job: Job, ttlMs: number): void {
-  if (job.expiresAtMs !== null) job.expiresAtMs = Date.now() + ttlMs;
 }
 
 function create(context: SimulatorContext): Protocol {
