@@ -1,0 +1,84 @@
+import { listVideoPlaces, type VideoPlace } from '../db/read-videos.ts';
+import { readGenerationsById } from '../db/read-generations.ts';
+import { viewGeneration } from '../domain/generation-view.ts';
+import { VIDEO_METHODS, viewVideo, type VideoView } from '../domain/video-view.ts';
+import type { ServiceContext } from './context.ts';
+import { generationFacts } from './generation-facts.ts';
+import { findVideoRow } from './read-video.ts';
+
+export interface ListVideosInput {
+  readonly tenantId: string;
+  readonly order: 'asc' | 'desc';
+  /** Id of the last video of the page before. */
+  readonly after: string | undefined;
+  readonly limit: number;
+}
+
+export interface VideoPage {
+  readonly data: readonly VideoView[];
+  readonly has_more: boolean;
+  readonly first_id: string | null;
+  readonly last_id: string | null;
+}
+
+/** Deleted videos stand between the others: so many rows are looked at for one page at most. */
+const MAX_LOOKED_AT = 20_000;
+const MAX_ROUND = 2_000;
+
+/**
+ * One page by time of creation. Where very many videos in a row were deleted a page may end early, with `has_more` and
+ * the place to go on from as `last_id`. @returns null for an `after` that is no video of the tenant
+ */
+export async function listVideos(
+  ctx: Pick<ServiceContext, 'db' | 'links'>,
+  { tenantId, order, after, limit }: ListVideosInput,
+): Promise<VideoPage | null> {
+  // One that was deleted since is still a place.
+  const start = after === undefined ? null : await findVideoRow(ctx, { tenantId, id: after });
+  if (after !== undefined && start === null) return null;
+  const { shown, hasMore, lastId } = await findPage(ctx, { tenantId, order, limit, start });
+  const rows = await readGenerationsById(
+    ctx.db,
+    tenantId,
+    shown.map(({ id }) => id),
+  );
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  const data = shown.flatMap(({ id }) => {
+    const row = byId.get(id);
+    return row === undefined ? [] : [viewVideo(viewGeneration(generationFacts(row, ctx.links)))];
+  });
+  return { data, has_more: hasMore, first_id: data[0]?.id ?? null, last_id: lastId };
+}
+
+async function findPage(
+  { db }: Pick<ServiceContext, 'db'>,
+  search: Omit<ListVideosInput, 'after'> & { readonly start: { createdAt: Date; id: string } | null },
+): Promise<{
+  readonly shown: readonly VideoPlace[];
+  readonly hasMore: boolean;
+  readonly lastId: string | null;
+}> {
+  const { tenantId, order, limit, start } = search;
+  const found: VideoPlace[] = [];
+  let after = start;
+  let lookedAt = 0;
+  // One more than asked for tells whether there is another page.
+  for (let round = limit + 1; found.length <= limit; round = Math.min(round * 4, MAX_ROUND)) {
+    const places = await listVideoPlaces(db, {
+      tenantId,
+      methods: VIDEO_METHODS,
+      order,
+      after,
+      limit: round,
+    });
+    found.push(...places.filter(({ isErased }) => !isErased));
+    if (places.length < round) break;
+    after = places.at(-1) ?? null;
+    lookedAt += places.length;
+    if (found.length <= limit && lookedAt >= MAX_LOOKED_AT) {
+      return { shown: found, hasMore: true, lastId: after?.id ?? null };
+    }
+  }
+  const shown = found.slice(0, limit);
+  return { shown, hasMore: found.length > limit, lastId: shown.at(-1)?.id ?? null };
+}
