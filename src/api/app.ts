@@ -9,6 +9,7 @@ import { openApiDocument } from './openapi.ts';
 import { Problem } from './problems.ts';
 import type { ApiContext } from './route.ts';
 import { ROUTES } from './routes/index.ts';
+import { refuseOtherVideoCalls } from './routes/videos/parts.ts';
 import { observeRequests } from './wide-line.ts';
 
 export type AppDependencies = Omit<ApiContext, 'documentJson' | 'docsPage'> & {
@@ -30,6 +31,7 @@ export function createApp(deps: AppDependencies): Express {
   app.enable('strict routing');
   app.set('query parser', 'simple');
   app.use(observeRequests(logger, tracing), setSecurityHeaders);
+  app.use(refuseOtherVideoCalls);
   mountRoutes(app, ROUTES, ctx);
   app.use(() => {
     throw new Problem('not_found', 'Check the path; /docs lists every route.');

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { assertPlain, bodyTooLarge, incompleteBody, MAX_DRAINED_BYTES } from './body.ts';
+import { bodyTooLarge, expectBody, incompleteBody, MAX_DRAINED_BYTES } from './body.ts';
 
 /**
  * Hands a body on chunk by chunk, as fast as `write` takes them; nothing is kept. Never inflated. A body that is too
@@ -12,7 +12,7 @@ export async function streamBody(
   { maxBytes, idleMs }: { readonly maxBytes: number; readonly idleMs: number },
   write: (chunk: Uint8Array) => Promise<void>,
 ): Promise<void> {
-  assertPlain(request);
+  expectBody(request, maxBytes);
   const chunks = request.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>;
   let bytes = 0;
   let tooLarge = Number(request.headers['content-length'] ?? 0) > maxBytes;

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { inviteBody, isHeld } from './continue.ts';
 import { Problem } from './problems.ts';
 
 /** How much of a body that is too large is still read away, so that the client sees the answer and not a reset. */
@@ -27,12 +28,23 @@ export function bodyTooLarge(maxBytes: number): Problem {
 }
 
 /**
+ * Lets the client send its body, if it waits for that; a body that may not come is refused before.
+ * @throws Problem 413, 415
+ */
+export function expectBody(request: IncomingMessage, maxBytes: number): void {
+  assertPlain(request);
+  if (isHeld(request) && Number(request.headers['content-length'] ?? 0) > maxBytes)
+    throw bodyTooLarge(maxBytes);
+  inviteBody(request);
+}
+
+/**
  * The raw bytes of a body, at most `maxBytes`. Never inflated: any Content-Encoding is refused. How long it may take is
  * limited by the server (body-time.ts).
  * @throws Problem 413, 415, or 400 when the client ended early.
  */
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  assertPlain(request);
+  expectBody(request, maxBytes);
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {

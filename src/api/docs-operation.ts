@@ -71,17 +71,22 @@ function bodyPart(body: oas31.OperationObject['requestBody']): Html {
       return html`<h4>Body ${joined(alike, html`, `)}</h4>
         ${example === undefined ? NOTHING : html`<pre tabindex="0">${pretty(example)}</pre>`}
         ${shown.description === undefined ? NOTHING : html`<p>${text(shown.description)}</p>`}
-        ${joined((shown.oneOf ?? [shown]).map((variant) => bodyFields(variant)))}`;
+        ${joined((shown.oneOf ?? shown.anyOf ?? [shown]).map((variant) => bodyFields(variant)))}`;
     }),
   );
 }
 
-/** The fields of one kind of body, folded; a constant `model` names the kind. */
+/** The fields that name a kind of body by their constant. */
+const KINDS = ['model', 'kind', 'scope', 'state'];
+
+/** The fields of one kind of body, folded. */
 function bodyFields(schema: ShownSchema): Html {
   const fields = fieldsOf(schema);
   if (fields.length === 0) return NOTHING;
-  const model = schema.properties?.['model']?.const;
-  const kind = typeof model === 'string' ? html` of ${code(model)}` : NOTHING;
+  const named = KINDS.map((name) => schema.properties?.[name]?.const).find(
+    (name) => typeof name === 'string',
+  );
+  const kind = typeof named === 'string' ? html` of ${code(named)}` : NOTHING;
   return html`<details>
     <summary>Fields${kind}</summary>
     ${fieldTable(fields, 'Fields of the body')}
@@ -112,7 +117,8 @@ function responseTable(responses: oas31.ResponsesObject): Html {
 function responseRow([status, response]: [string, oas31.ResponseObject]): Html {
   const bodies = Object.entries(response.content ?? {}).map(([mediaType, { schema }]) => {
     const shape = shapeOf(schema ?? {});
-    if (mediaType === 'text/event-stream') return html`${code(mediaType)} of ${shape}`;
+    if (mediaType === 'text/event-stream')
+      return html`${code(mediaType)} of ${streamOf(schema ?? {}) ?? shape}`;
     return mediaType.endsWith('json') ? shape : code(mediaType);
   });
   return html`<tr>
@@ -121,6 +127,12 @@ function responseRow([status, response]: [string, oas31.ResponseObject]): Html {
     <td>${joined(bodies)}</td>
     <td>${joined(Object.keys(response.headers ?? {}).map(code), html`<br />`)}</td>
   </tr>`;
+}
+
+/** What the text of `data` of each event is. */
+function streamOf(schema: ShownSchema): Html | undefined {
+  const { contentSchema } = schema.properties?.['data'] ?? {};
+  return contentSchema === undefined ? undefined : shapeOf(contentSchema);
 }
 
 /** All named schemas: their fields, and the raw text folded. */

@@ -40,6 +40,7 @@ const FIRST_OPERATIONS = [
   'listGenerations',
   'cancelGeneration',
   'deleteGeneration',
+  'createVideo',
 ];
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;

@@ -21,6 +21,8 @@ export interface ShownSchema {
   readonly maxLength?: number;
   readonly maxProperties?: number;
   readonly pattern?: string;
+  /** Of the JSON that a text holds. */
+  readonly contentSchema?: ShownSchema;
   readonly default?: unknown;
   readonly example?: unknown;
   readonly description?: string;
@@ -34,7 +36,7 @@ export interface FieldRow {
   readonly description?: string | undefined;
 }
 
-/** Longer patterns say less than the description and the example. */
+/** Longer patterns, and that a text has no NUL, say less than the description and the example. */
 const LONGEST_SHOWN_PATTERN = 40;
 
 /** `code` in texts; a problem code leads to its explanation. */
@@ -154,12 +156,14 @@ function allowed(schema: ShownSchema): Html {
     range(smallest, maximum, ''),
     range(schema.minLength, schema.maxLength, ' characters'),
     maxProperties === undefined ? '' : `at most ${maxProperties} keys`,
-    format === undefined && pattern !== undefined && pattern.length <= LONGEST_SHOWN_PATTERN
-      ? `\`${pattern}\``
-      : '',
+    format === undefined && pattern !== undefined && isShown(pattern) ? `\`${pattern}\`` : '',
     format !== undefined && typeof example === 'string' ? `like \`${example}\`` : '',
   ];
   return text(parts.filter((part) => part !== '').join(', '));
+}
+
+function isShown(pattern: string): boolean {
+  return pattern.length <= LONGEST_SHOWN_PATTERN && !pattern.includes('\\u0000');
 }
 
 function range(min: number | undefined, max: number | undefined, unit: string): string {

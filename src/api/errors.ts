@@ -4,6 +4,7 @@ import { safeError } from '../domain/safe-error.ts';
 import { isTemporaryFailure, StorageUnavailable } from '../services/failures.ts';
 import { Problem, PROBLEMS, problemDocument, type ProblemCode } from './problems.ts';
 import { requestFacts } from './request-facts.ts';
+import { isVideosPath, videoErrorOf } from './video-errors.ts';
 
 const DATABASE_RETRY_SECONDS = 2;
 const STORAGE_RETRY_SECONDS = 5;
@@ -21,6 +22,12 @@ export function toProblem(error: unknown): Problem {
   if (error instanceof URIError) {
     return new Problem('malformed_url', 'Correct the percent-encoding of the path.');
   }
+  if (error instanceof StorageUnavailable) {
+    return new Problem('storage_unavailable', 'Nothing was changed. Send the same request again.', {
+      headers: { 'Retry-After': String(STORAGE_RETRY_SECONDS) },
+      cause: error.cause,
+    });
+  }
   if (isTemporaryFailure(error)) {
     return new Problem(
       'database_unavailable',
@@ -28,19 +35,13 @@ export function toProblem(error: unknown): Problem {
       { headers: { 'Retry-After': String(DATABASE_RETRY_SECONDS) } },
     );
   }
-  if (error instanceof StorageUnavailable) {
-    return new Problem('storage_unavailable', 'Nothing was changed. Send the same request again.', {
-      headers: { 'Retry-After': String(STORAGE_RETRY_SECONDS) },
-      cause: error.cause,
-    });
-  }
   return new Problem(
     'internal_error',
     'Send the same request again; if it stays, give the request id in "instance" to your operator.',
   );
 }
 
-/** Writes a problem document, or cuts the connection when the answer has already begun. */
+/** Writes a problem document, in the shape of the videos below their path, or cuts the connection when the answer has already begun. */
 export function sendProblem(response: Response, problem: Problem): void {
   const facts = requestFacts(response);
   facts.problem = problem.code;
@@ -50,8 +51,15 @@ export function sendProblem(response: Response, problem: Problem): void {
   }
   response.statusCode = PROBLEMS[problem.code].status;
   for (const [name, value] of Object.entries(problem.options.headers ?? {})) response.setHeader(name, value);
-  response.setHeader('Content-Type', 'application/problem+json');
   response.setHeader('Cache-Control', 'no-store');
+  if (isVideosPath(response.req.path)) {
+    const { body, headers } = videoErrorOf(problem);
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+    response.setHeader('Content-Type', 'application/json');
+    response.end(body);
+    return;
+  }
+  response.setHeader('Content-Type', 'application/problem+json');
   response.end(problemDocument(problem, facts.requestId));
 }
 

@@ -11,6 +11,10 @@ export const RETRY_AFTER: Header = {
   description: 'Seconds to wait before the next call.',
   schema: { type: 'integer', minimum: 0 },
 };
+export const POLL_AFTER_MS: Header = {
+  description: 'Milliseconds to wait before the next look, for clients that poll by themselves.',
+  schema: { type: 'integer', minimum: 0 },
+};
 export const RATE_LIMIT: Header = {
   description:
     'What is left: `r` requests for the next `t` seconds, of the policy `tenant`. Only where there is such a limit.',

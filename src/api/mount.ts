@@ -36,13 +36,16 @@ export function mountRoutes(app: Express, routes: readonly Route[], ctx: ApiCont
   }
 }
 
+/** One for all calls: an error for each would cost its stack. */
+const OVER = new DOMException('The call is over.', 'AbortError');
+
 function handler(route: Route, ctx: ApiContext) {
   const answer = answerer(route, ctx);
   return async (request: Request, response: Response): Promise<void> => {
     const facts = requestFacts(response);
     facts.route = route.path;
     const gone = new AbortController();
-    response.on('close', () => gone.abort());
+    response.on('close', () => gone.abort(OVER));
     const call: Call = {
       request,
       params: request.params as Record<string, string>,

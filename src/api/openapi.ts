@@ -6,10 +6,12 @@ import {
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi';
 import type { Catalogue } from '../domain/catalogue.ts';
+import { generationEventSchema } from '../domain/generation-event.ts';
 import { packageVersion } from '../version.ts';
 import { RATE_LIMIT, RATE_LIMIT_POLICY, REQUEST_ID, RETRY_AFTER } from './headers.ts';
 import { PROBLEMS, type ProblemCode } from './problems.ts';
 import { isWatchable, scopeOf, type Route } from './route.ts';
+import { videoErrorSchema } from './video-errors.ts';
 
 /** The document as plain JSON data, ready to be served. */
 export type ApiDocument = ReturnType<typeof createDocument>;
@@ -53,7 +55,10 @@ export function problemsOf(route: Route): readonly ProblemCode[] {
   return [...new Set([...route.problems, ...implied, 'internal_error' as const])];
 }
 
-function problemResponses(codes: readonly ProblemCode[]): ZodOpenApiResponsesObject {
+function problemResponses(
+  codes: readonly ProblemCode[],
+  shape: Route['errorShape'],
+): ZodOpenApiResponsesObject {
   const responses: ZodOpenApiResponsesObject = {};
   for (const status of new Set(codes.map((code) => PROBLEMS[code].status))) {
     const sameStatus = codes.filter((code) => PROBLEMS[code].status === status);
@@ -65,7 +70,10 @@ function problemResponses(codes: readonly ProblemCode[]): ZodOpenApiResponsesObj
         ...(retries ? { 'Retry-After': RETRY_AFTER } : {}),
         ...(status === 429 ? { RateLimit: RATE_LIMIT, 'RateLimit-Policy': RATE_LIMIT_POLICY } : {}),
       },
-      content: { 'application/problem+json': { schema: problemSchema } },
+      content:
+        shape === 'video'
+          ? { 'application/json': { schema: videoErrorSchema } }
+          : { 'application/problem+json': { schema: problemSchema } },
     };
   }
   return responses;
@@ -80,7 +88,7 @@ function operation(route: Route, catalogue: Catalogue): ZodOpenApiOperationObjec
       ...(scope === null ? [] : [{ apiKey: [scope] }]),
       ...(isWatchable(route) ? [{ watchToken: [] }] : []),
     ],
-    responses: { ...described.responses, ...problemResponses(problemsOf(route)) },
+    responses: { ...described.responses, ...problemResponses(problemsOf(route), route.errorShape) },
   };
 }
 
@@ -97,7 +105,8 @@ export function openApiDocument(routes: readonly Route[], catalogue: Catalogue):
       version: packageVersion(),
       description:
         'Runs AI media generations on credits: one call creates a generation, its price is held, its output is stored, and the credits ' +
-        'are settled exactly once. Errors are RFC 9457 problem documents; branch on `code`. Where your operator has limited the requests ' +
+        'are settled exactly once. Errors are RFC 9457 problem documents; branch on `code`. `/v1/videos` is the same in the shape of the OpenAI ' +
+        'Videos API, errors included, for clients that are written for it. Where your operator has limited the requests ' +
         'that your tenant may send in a minute, every answer says in `RateLimit` and `RateLimit-Policy` what is left; above it you get ' +
         '429 `rate_limited` with `Retry-After`.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
@@ -105,6 +114,7 @@ export function openApiDocument(routes: readonly Route[], catalogue: Catalogue):
     servers: [{ url: '/' }],
     tags: [
       'Generations',
+      'Videos',
       'Inputs',
       'Files',
       'Models',
@@ -117,6 +127,8 @@ export function openApiDocument(routes: readonly Route[], catalogue: Catalogue):
       name,
     })),
     components: {
+      // Named by the text of a stream's events, which is no schema of its own.
+      schemas: { GenerationEvent: generationEventSchema },
       securitySchemes: {
         apiKey: {
           type: 'http',

@@ -1,21 +1,31 @@
 import { z } from 'zod';
-import { decodeCursor, type Position } from '../domain/http/cursor.ts';
+import { cursorPattern, decodeCursor, type Position } from '../domain/http/cursor.ts';
 import { Problem } from './problems.ts';
 
 const DEFAULT_LIMIT = 20;
 
-/** The query parameters of every list. */
-export const pageQuery = {
-  limit: z
+const limit = z
+  .string()
+  .regex(/^([1-9]\d?|100)$/, 'Use a whole number from 1 to 100.')
+  .optional()
+  .meta({
+    description: 'How many at most.',
+    override: { type: 'integer', minimum: 1, maximum: 100, default: DEFAULT_LIMIT, pattern: undefined },
+  });
+
+/** The query parameters of every list. @param idForm of the ids of its rows */
+export function pageQuery(idForm: RegExp) {
+  const after = z
     .string()
-    .regex(/^([1-9]\d?|100)$/, 'Use a whole number from 1 to 100.')
+    .max(200)
     .optional()
     .meta({
-      description: 'How many at most.',
-      override: { type: 'integer', minimum: 1, maximum: 100, default: DEFAULT_LIMIT, pattern: undefined },
-    }),
-  after: z.string().max(200).optional().meta({ description: '`next_cursor` of the page before.' }),
-};
+      description: '`next_cursor` of the page before.',
+      // Told here, checked by `pageOf`, which has an answer of its own for it.
+      override: { pattern: cursorPattern(idForm) },
+    });
+  return { limit, after };
+}
 
 /** One page of a list. */
 export function pageSchema<T extends z.ZodType>(row: T) {

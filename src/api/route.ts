@@ -64,6 +64,8 @@ interface RouteBase {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
   /** As OpenAPI spells it: `/v1/generations/{id}`. */
   readonly path: string;
+  /** Problems are told as clients of the OpenAI API read them; the path decides (video-errors.ts). */
+  readonly errorShape?: 'video';
   /** Problems beyond those that every route, or its authentication, has. */
   readonly problems: readonly ProblemCode[];
   readonly describe: (catalogue: Catalogue) => Operation;

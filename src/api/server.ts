@@ -1,11 +1,14 @@
-import { createServer, STATUS_CODES, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { limitAnswerTime } from './answer-time.ts';
 import { limitBodyTime } from './body-time.ts';
-import { PROBLEMS } from './problems.ts';
+import { holdContinue } from './continue.ts';
+import { createRefusals, problemForUnreadable } from './unreadable.ts';
 
 const HEADERS_TIMEOUT_MS = 10_000;
 /** For uploads, 64 MiB at 250 kB a second; all other bodies have less. */
 const REQUEST_TIMEOUT_MS = 300_000;
 const BODY_TIMEOUT_MS = 30_000;
+const ANSWER_TIMEOUT_MS = 60_000;
 /** Above the idle time of usual proxies (60 s), so that the proxy closes first and never races a request. */
 const KEEP_ALIVE_MS = 75_000;
 const MAX_CONNECTIONS = 2_000;
@@ -19,55 +22,51 @@ const CLIENT_ERRORS: Readonly<Record<string, number>> = {
 
 /**
  * A server with limits on slow, huge and many senders; it doesn't listen yet.
- * @param bodyTimeoutMs for every body but those of uploads (`allowLongBody`)
+ * @param options.bodyTimeoutMs for every body but those of uploads (`allowLongBody`)
+ * @param options.answerTimeoutMs for a client to take what was sent to it
  */
 export function createApiServer(
   app: RequestListener,
-  { bodyTimeoutMs = BODY_TIMEOUT_MS }: { readonly bodyTimeoutMs?: number } = {},
+  {
+    bodyTimeoutMs = BODY_TIMEOUT_MS,
+    answerTimeoutMs = ANSWER_TIMEOUT_MS,
+  }: { readonly bodyTimeoutMs?: number; readonly answerTimeoutMs?: number } = {},
 ): Server {
+  const refusals = createRefusals();
+  const handle: RequestListener = (request, response) => {
+    if (!refusals.accept(request, response)) return;
+    limitBodyTime(request, response, bodyTimeoutMs, () => problemForUnreadable(408));
+    limitAnswerTime(response, answerTimeoutMs);
+    app(request, response);
+  };
   const server = createServer(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: 1_000,
+      // Refusals look at it, and answer with a problem.
+      requireHostHeader: false,
     },
-    (request, response) => {
-      limitBodyTime(request, response, bodyTimeoutMs, () => problemForUnreadable(408));
-      app(request, response);
-    },
+    handle,
   );
   server.maxConnections = MAX_CONNECTIONS;
   // Node silently drops headers beyond a count; the 16 kB limit on all of them bounds them already.
   server.maxHeadersCount = 0;
+  // Node itself would say 100 at once, whoever asks.
+  server.on('checkContinue', (request, response) => {
+    holdContinue(request, response);
+    handle(request, response);
+  });
+  server.on('checkExpectation', (_request, response) => refusals.refuse(response, 417));
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
       return;
     }
-    socket.end(problemForUnreadable(CLIENT_ERRORS[error.code ?? ''] ?? 400));
+    refusals.end(socket, problemForUnreadable(CLIENT_ERRORS[error.code ?? ''] ?? 400));
   });
   return server;
-}
-
-/** A whole answer to bytes that never became a request. */
-function problemForUnreadable(status: number): string {
-  const body = JSON.stringify({
-    type: '/docs#problem-malformed_http',
-    title: PROBLEMS.malformed_http.title,
-    status,
-    code: 'malformed_http',
-    detail: 'Send a well-formed HTTP/1.1 request, headers of at most 16 kB, without long pauses.',
-    instance: 'unknown',
-  });
-  return [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    'Content-Type: application/problem+json',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    'Connection: close',
-    '',
-    body,
-  ].join('\r\n');
 }
 
 function portOf(server: Server): number {

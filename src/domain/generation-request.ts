@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import type { Catalogue, Model } from './catalogue.ts';
 import { inputSchema } from './input-schema.ts';
-
-/** Text without NUL, which PostgreSQL can't store. The strict JSON reader refuses it before with its own code. */
-const WITHOUT_NUL = /^[^\0]*$/u;
+import { anyText, PUBLIC_URL_PATTERN } from './text-schema.ts';
 
 /** An account is a balance inside a tenant, usually one of its own users. */
 export const accountSchema = z
@@ -19,8 +17,14 @@ export const accountSchema = z
 
 export const metadataSchema = z
   .record(
-    z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, 'Use 1 to 64 letters, digits or _ . - as a key.'),
-    z.string().max(500).regex(WITHOUT_NUL),
+    // The three names are those that the JSON reader never takes.
+    z
+      .string()
+      .regex(
+        /^(?!(?:__proto__|constructor|prototype)$)[A-Za-z0-9_.-]{1,64}$/,
+        'Use 1 to 64 letters, digits or _ . - as a key.',
+      ),
+    anyText(500),
   )
   .refine((metadata) => Object.keys(metadata).length <= 50, 'Use at most 50 keys.')
   .meta({
@@ -28,6 +32,13 @@ export const metadataSchema = z
     maxProperties: 50,
     example: { order: 'A-1' },
   });
+
+/** The shortest deadline in seconds: with less than the expected duration left nothing is submitted any more. */
+export function minDeadlineSeconds({
+  expectedDurationSeconds,
+}: Pick<Model, 'expectedDurationSeconds'>): number {
+  return expectedDurationSeconds + 1;
+}
 
 /** The body of `POST /v1/generations` for one model of the catalogue. */
 export function requestSchema(model: Model) {
@@ -43,7 +54,10 @@ export function requestSchema(model: Model) {
       }),
     deadline_seconds: z
       .int()
-      .min(1)
+      .min(
+        minDeadlineSeconds(model),
+        `Use at least ${minDeadlineSeconds(model)}: a job of this model takes ${model.expectedDurationSeconds} seconds.`,
+      )
       .max(model.deadlineSeconds.max)
       .default(model.deadlineSeconds.default)
       .meta({
@@ -62,6 +76,7 @@ export function requestSchema(model: Model) {
           'Where the end of this generation is announced, beside your webhook endpoints: an https URL of a public host without user ' +
           'name, password or port. Signed with the default secret of your tenant (`POST /v1/webhook-secret/rotate` makes it).',
         example: 'https://example.com/darkroom',
+        override: { pattern: `^${PUBLIC_URL_PATTERN}$` },
       }),
     metadata: metadataSchema.default({}),
   });

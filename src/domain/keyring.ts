@@ -15,6 +15,7 @@ export interface Keyring {
 /** One purpose, one derived key, so that a leak of one use says nothing about another. */
 export type KeyPurpose =
   | 'callback-token'
+  | 'callback-secret'
   | 'output-link'
   | 'watch-token'
   | 'secret-at-rest'
@@ -56,9 +57,19 @@ function parseEntry(entry: string, place: number): RingKey {
   return { id, bytes };
 }
 
-/** The 32-byte key for one purpose, by HKDF-SHA256 (RFC 5869) from one ring key. */
+/** By ring key and purpose: one page of a list signs twenty links. */
+const derived = new WeakMap<RingKey, Map<KeyPurpose, Buffer>>();
+
+/** The 32-byte key for one purpose, by HKDF-SHA256 (RFC 5869) from one ring key. Shared: not to be written to. */
 export function deriveKey(key: RingKey, purpose: KeyPurpose): Buffer {
-  return Buffer.from(hkdfSync('sha256', key.bytes, Buffer.alloc(0), `darkroom/${purpose}`, 32));
+  let ofKey = derived.get(key);
+  if (ofKey === undefined) derived.set(key, (ofKey = new Map<KeyPurpose, Buffer>()));
+  let bytes = ofKey.get(purpose);
+  if (bytes === undefined) {
+    bytes = Buffer.from(hkdfSync('sha256', key.bytes, Buffer.alloc(0), `darkroom/${purpose}`, 32));
+    ofKey.set(purpose, bytes);
+  }
+  return bytes;
 }
 
 function tokenMac(key: RingKey, submissionId: string): Buffer {
@@ -75,6 +86,20 @@ export function makeCallbackToken(
     token: `${submissionId}.${tokenMac(current, submissionId).toString('base64url')}`,
     keyId: current.id,
   };
+}
+
+/**
+ * The secrets with which the callbacks of one submission may be signed, where a provider is told one with each submit: 43
+ * characters of base64url for every ring key, the current one's first. Not stored, like the token.
+ */
+export function callbackSecrets(
+  keyring: Keyring,
+  submissionId: string,
+): readonly [string, ...(readonly string[])] {
+  const [current, ...retired] = keyring.keys.map((key) =>
+    createHmac('sha256', deriveKey(key, 'callback-secret')).update(submissionId).digest('base64url'),
+  );
+  return [current!, ...retired];
 }
 
 /** The submission that the token was made for, or null; tries every ring key in constant time, reads nothing. */

@@ -38,6 +38,12 @@ export const planSchema = z.object({
   price: priceRuleSchema.nullable().default(null).catch(null),
 });
 export type Plan = z.infer<typeof planSchema>;
+/** What answers need of it. The timings and rules beside are not looked at: that was a tenth of the work of a list. */
+export const shownPlanSchema = planSchema.pick({
+  method: true,
+  expectedDurationSeconds: true,
+  providerChosen: true,
+});
 /** As it is written today: a plain JSON object with the price of one output. */
 export type FrozenPlan = JsonObject & Omit<Plan, 'creditsPerOutput'> & { readonly creditsPerOutput: number };
 

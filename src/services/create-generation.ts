@@ -16,13 +16,15 @@ import { findStoredAnswer } from './find-stored-answer.ts';
 import { prepareInputs, type InputRefusal } from './prepare-inputs.ts';
 import { priceRequest, type PricedRequest, type RequestRefusal } from './price-request.ts';
 
-/** Keys are unique per tenant and this. */
+/** Keys are unique per tenant and route. */
 const ROUTE = 'POST /v1/generations';
 
 export interface CreateGenerationInput {
   readonly tenantId: string;
   readonly idempotencyKey: string;
   readonly body: JsonObject;
+  /** Of another front door: its own keys, and what makes two of its requests equal instead of the body. */
+  readonly asked?: { readonly route: string; readonly request: JsonObject };
 }
 
 export type CreateGenerationOutcome =
@@ -43,8 +45,9 @@ export async function createGeneration(
   ctx: ServiceContext,
   input: CreateGenerationInput,
 ): Promise<CreateGenerationOutcome> {
+  const { route, request: canonical } = input.asked ?? { route: ROUTE, request: input.body };
   const requestSha256 = createHash('sha256')
-    .update(`${ROUTE}\n${canonicalJson(input.body)}`)
+    .update(`${route}\n${canonicalJson(canonical)}`)
     .digest('hex');
   const checked = priceRequest(ctx, input.body);
   if (checked.outcome !== 'ok') {
@@ -80,7 +83,7 @@ export async function createGeneration(
     generationId,
     tenantId: input.tenantId,
     account: request.account,
-    route: ROUTE,
+    route,
     idempotencyKey: input.idempotencyKey,
     requestSha256,
     model: model.id,
@@ -116,10 +119,11 @@ export async function createGeneration(
 /** The answer that the key already stands for; null when it is free. */
 async function findRepeat(
   ctx: Pick<ServiceContext, 'db'>,
-  { tenantId, idempotencyKey }: CreateGenerationInput,
+  { tenantId, idempotencyKey, asked }: CreateGenerationInput,
   requestSha256: string,
 ): Promise<CreateGenerationOutcome | null> {
-  const stored = await findStoredAnswer(ctx.db, { tenantId, idempotencyRoute: ROUTE, idempotencyKey });
+  const key = { tenantId, idempotencyRoute: asked?.route ?? ROUTE, idempotencyKey };
+  const stored = await findStoredAnswer(ctx.db, key);
   if (stored === null) return null;
   if (stored.requestSha256 !== requestSha256) return { outcome: 'key_reuse' };
   return { outcome: 'replayed', generationId: stored.generationId, responseBody: stored.responseBody };

@@ -42,7 +42,7 @@ export async function listCallbacks(
   };
 }
 
-/** One callback, null when there is none; its body, as it came, only if it is asked for. */
+/** One callback, null when there is none; its body, as it came (without our token), only if it is asked for. */
 export async function showCallback(
   ctx: Context,
   { id, body }: { readonly id: string; readonly body: boolean },

@@ -3,7 +3,8 @@ import { encodeCursor, type Position } from '../domain/http/cursor.ts';
 import type { ServiceContext } from './context.ts';
 
 /** Ids of entries: what happened, and the ledger's transaction or the generation that it happened to. */
-export const ENTRY_ID = /^(?:grant|capture|refund)_[1-9]\d{0,18}$|^(?:hold|release)_[0-9a-hjkmnp-tv-z]{26}$/;
+export const ENTRY_ID =
+  /^(?:(?:grant|capture|refund)_[1-9]\d{0,17}|(?:hold|release)_[0-9a-hjkmnp-tv-z]{26})$/;
 
 export interface ListEntriesInput {
   readonly tenantId: string;

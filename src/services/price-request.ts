@@ -28,6 +28,15 @@ export interface PricedRequest {
   readonly routes: readonly Route[];
 }
 
+/** Built once for each model: zod compiles a schema at its first use. */
+const schemas = new WeakMap<Model, ReturnType<typeof requestSchema>>();
+
+function schemaOf(model: Model): ReturnType<typeof requestSchema> {
+  const schema = schemas.get(model) ?? requestSchema(model);
+  schemas.set(model, schema);
+  return schema;
+}
+
 /** Checks a body against its model and prices it; the same for a quote and for the generation itself. */
 export function priceRequest(
   { catalogue, checkUrl }: Pick<ServiceContext, 'catalogue' | 'checkUrl'>,
@@ -38,7 +47,7 @@ export function priceRequest(
   // Without a model the first one's schema still names every other wrong field.
   const model = named ?? (typeof id === 'string' ? undefined : catalogue.models[0]);
   if (model === undefined) return { outcome: 'unknown_model' };
-  const parsed = requestSchema(model).safeParse(body, { reportInput: true });
+  const parsed = schemaOf(model).safeParse(body, { reportInput: true });
   if (!parsed.success) return { outcome: 'invalid', errors: fieldErrors(parsed.error) };
   const request = parsed.data;
   const input = JSON.parse(JSON.stringify(request.input)) as JsonObject;

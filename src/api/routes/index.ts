@@ -44,6 +44,11 @@ import { getInputRoute } from './inputs/get.ts';
 import { uploadInputRoute } from './inputs/upload.ts';
 import { listModelsRoute } from './models/list.ts';
 import { createQuoteRoute } from './quotes/create.ts';
+import { videoContentRoute } from './videos/content.ts';
+import { createVideoRoute } from './videos/create.ts';
+import { deleteVideoRoute } from './videos/delete.ts';
+import { getVideoRoute } from './videos/get.ts';
+import { listVideosRoute } from './videos/list.ts';
 import { createWebhookEndpointRoute } from './webhooks/create-endpoint.ts';
 import { rotateDefaultSecretRoute } from './webhooks/default-secret.ts';
 import {
@@ -74,6 +79,11 @@ export const ROUTES: readonly Route[] = [
   getOutputRoute,
   deleteOutputsRoute,
   eraseInputRoute,
+  createVideoRoute,
+  listVideosRoute,
+  getVideoRoute,
+  deleteVideoRoute,
+  videoContentRoute,
   outputFileRoute,
   inputFileRoute,
   uploadInputRoute,

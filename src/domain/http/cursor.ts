@@ -4,17 +4,20 @@ export interface Position {
   readonly id: string;
 }
 
-const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const FORM = /^(0|[1-9]\d{0,12})\.(.+)$/s;
 
-/** Opaque to clients: base64url of both parts. */
-export function encodeCursor(position: Position): string {
-  return Buffer.from(`${position.createdAt.toISOString()},${position.id}`).toString('base64url');
+/** Opaque to clients: milliseconds since 1970 and the id. Every text of this form is a place, so a pattern can tell it. */
+export function encodeCursor({ createdAt, id }: Position): string {
+  return `${createdAt.getTime()}.${id}`;
 }
 
-/** The position, or null for a text that we did not make for a list whose ids have this form. */
+/** The position, or null for a text that is none of a list whose ids have this form. */
 export function decodeCursor(text: string, idForm: RegExp): Position | null {
-  const [time = '', id = ''] = Buffer.from(text, 'base64url').toString('latin1').split(',');
-  const createdAt = new Date(TIME.test(time) ? time : Number.NaN);
-  if (Number.isNaN(createdAt.getTime()) || !idForm.test(id)) return null;
-  return encodeCursor({ createdAt, id }) === text ? { createdAt, id } : null;
+  const [, time, id = ''] = FORM.exec(text) ?? [];
+  return time !== undefined && idForm.test(id) ? { createdAt: new Date(Number(time)), id } : null;
+}
+
+/** The cursors of a list whose ids have this form (`^…$`), as a pattern for the API document. */
+export function cursorPattern(idForm: RegExp): string {
+  return `^(?:0|[1-9][0-9]{0,12})\\.(?:${idForm.source.replace(/^\^|\$$/g, '')})$`;
 }

@@ -49,6 +49,8 @@ interface ActionRoute<Body extends { reason: string; dry_run?: boolean | undefin
   readonly summary: string;
   readonly description: string;
   readonly body: z.ZodType<Body>;
+  /** The body for the document, where one schema can't tell all that is checked. */
+  readonly shown?: z.ZodType;
   readonly example: object;
   readonly act: (ctx: OperatorContext, input: ActionInput, body: Body) => Promise<Acted>;
 }
@@ -60,6 +62,7 @@ export function actionRoute<Body extends { reason: string; dry_run?: boolean | u
   summary,
   description,
   body: schema,
+  shown = schema,
   example,
   act,
 }: ActionRoute<Body>): OperatorRoute {
@@ -81,7 +84,7 @@ export function actionRoute<Body extends { reason: string; dry_run?: boolean | u
       description,
       tags: ['Operators'],
       requestParams: { path: generationParams },
-      requestBody: { required: true, content: { 'application/json': { schema, example } } },
+      requestBody: { required: true, content: { 'application/json': { schema: shown, example } } },
       responses: {
         '200': { description: 'Done.', content: { 'application/json': { schema: actionSchema } } },
       },

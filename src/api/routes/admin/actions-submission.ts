@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { anyText } from '../../../domain/text-schema.ts';
 import { attachJob } from '../../../services/attach-job.ts';
 import { declareNotAccepted } from '../../../services/declare-not-accepted.ts';
 import { actionFields, actionRoute } from './actions-parts.ts';
 
-const submission = z.string().max(64).optional().meta({
+const submission = anyText(64).optional().meta({
   description: 'Id of the submission; the last one that was sent when left out.',
   example: 'sub_06f1m4k2h8v7x9q3w5y1z0a2b4_1',
 });
@@ -30,6 +31,9 @@ export const attachJobRoute = actionRoute({
     attachJob(ctx, { ...input, submission: body.submission ?? null, jobId: body.job_id }),
 });
 
+const again = { description: 'Submit it again instead of ending it.' };
+const sure = { description: 'True with `resubmit`: you have seen at the provider that there is no job.' };
+
 /** An unknown submission that a person knows to have no job. */
 export const notAcceptedRoute = actionRoute({
   action: 'not-accepted',
@@ -43,16 +47,35 @@ export const notAcceptedRoute = actionRoute({
     .strictObject({
       ...actionFields,
       submission,
-      resubmit: z.boolean().optional().meta({ description: 'Submit it again instead of ending it.' }),
-      confirm: z.boolean().optional().meta({
-        description: 'True with `resubmit`: you have seen at the provider that there is no job.',
-      }),
+      resubmit: z.boolean().optional().meta(again),
+      confirm: z.boolean().optional().meta(sure),
     })
     .refine(({ resubmit, confirm, dry_run: dry }) => resubmit !== true || confirm === true || dry === true, {
       path: ['confirm'],
       message:
         'Look into the provider’s console first: if there is a job, a second one is paid for. Then send true.',
     }),
+  shown: z.union([
+    z.strictObject({
+      ...actionFields,
+      submission,
+      resubmit: z.literal(false).optional().meta(again),
+      confirm: z.boolean().optional().meta(sure),
+    }),
+    z.strictObject({
+      ...actionFields,
+      submission,
+      resubmit: z.literal(true).meta(again),
+      confirm: z.literal(true).meta(sure),
+    }),
+    z.strictObject({
+      ...actionFields,
+      dry_run: z.literal(true).meta({ description: 'Only tell what would come of it.' }),
+      submission,
+      resubmit: z.literal(true).meta(again),
+      confirm: z.boolean().optional().meta(sure),
+    }),
+  ]),
   example: { reason: 'not in the console', resubmit: true, confirm: true },
   act: (ctx, input, body) =>
     declareNotAccepted(ctx, {

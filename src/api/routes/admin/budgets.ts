@@ -33,11 +33,11 @@ const budgetSchema = z
   })
   .meta({ id: 'ProviderBudget' });
 
+const perDay = { description: 'For a UTC day; null lifts the budget.', example: '25.50' };
+
 const bodySchema = z
   .strictObject({
-    amount_per_day: decimal
-      .nullable()
-      .meta({ description: 'For a UTC day; null lifts the budget.', example: '25.50' }),
+    amount_per_day: decimal.nullable().meta(perDay),
     unit: unit.nullable().default(null),
     reason,
   })
@@ -45,6 +45,16 @@ const bodySchema = z
     path: ['unit'],
     message: 'Name the unit of the amount.',
   });
+
+/** The same in two shapes, which tell what the check above does; checked by it as one, for clear messages. */
+const shownBody = z.union([
+  z.strictObject({ amount_per_day: decimal.meta(perDay), unit, reason }),
+  z.strictObject({
+    amount_per_day: z.null().meta({ description: perDay.description }),
+    unit: unit.nullable().optional(),
+    reason,
+  }),
+]);
 
 type Budget = Awaited<ReturnType<typeof listProviderBudgets>>[number];
 
@@ -100,14 +110,17 @@ export const setBudgetRoute: OperatorRoute = {
     tags: ['Operators'],
     requestParams: {
       path: z.object({
-        provider: z.string().meta({ description: 'Name of the provider.', example: 'infro' }),
+        provider: z
+          .string()
+          .regex(/^[a-z][a-z0-9_-]{0,63}$/)
+          .meta({ description: 'Name of the provider.', example: 'infro' }),
       }),
     },
     requestBody: {
       required: true,
       content: {
         'application/json': {
-          schema: bodySchema,
+          schema: shownBody,
           example: { amount_per_day: '25.50', unit: 'USD', reason: 'ticket 4711' },
         },
       },

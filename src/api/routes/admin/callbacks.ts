@@ -28,7 +28,7 @@ const querySchema = z.strictObject({
     description: '`true` = only those that name a job which we do not know (yet).',
   }),
   unseen: flag.optional().meta({ description: '`true` = only those that no run has taken yet.' }),
-  ...pageQuery,
+  ...pageQuery(CALLBACK_ID),
 });
 
 /** The inbox of callbacks. */

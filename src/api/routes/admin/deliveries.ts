@@ -4,6 +4,7 @@ import { operatedDeliveryDetailSchema, operatedDeliverySchema } from '../../../d
 import { DELIVERY_STATES } from '../../../domain/webhook-view.ts';
 import { listDeliveries, redeliverAsOperator, showDelivery } from '../../../services/operate-webhooks.ts';
 import { DELIVERY_ID } from '../../../services/webhook-views.ts';
+import { linksTo } from '../../links.ts';
 import { pageOf, pageQuery, pageSchema } from '../../paging.ts';
 import { Problem } from '../../problems.ts';
 import { json, type OperatorRoute } from '../../route.ts';
@@ -29,7 +30,7 @@ const querySchema = z.strictObject({
     .optional()
     .meta({ description: 'Only those that tell of this generation.' }),
   state: z.enum(DELIVERY_STATES).optional().meta({ description: 'Only those in this state.' }),
-  ...pageQuery,
+  ...pageQuery(DELIVERY_ID),
 });
 
 export const listOperatedDeliveriesRoute: OperatorRoute = {
@@ -47,6 +48,10 @@ export const listOperatedDeliveriesRoute: OperatorRoute = {
       '200': {
         description: 'One page.',
         content: { 'application/json': { schema: pageSchema(operatedDeliverySchema) } },
+        links: linksTo(
+          { showOperatedWebhookDelivery: 'delivery', redeliverOperatedWebhook: 'delivery' },
+          '$response.body#/data/0/id',
+        ),
       },
     },
   }),

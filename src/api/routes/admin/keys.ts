@@ -1,15 +1,17 @@
 import { z } from 'zod';
 import { API_KEY_ID, SCOPES } from '../../../domain/api-key.ts';
 import { TENANT_ID } from '../../../domain/ids.ts';
+import { anyText } from '../../../domain/text-schema.ts';
 import { dropKey, listKeys, makeKey } from '../../../services/manage-keys.ts';
 import { REPLAYED } from '../../headers.ts';
 import { idempotencyKey, idempotencyKeyHeader } from '../../idempotency.ts';
+import { linksTo } from '../../links.ts';
 import { pageOf, pageQuery, pageSchema } from '../../paging.ts';
 import { Problem } from '../../problems.ts';
 import { json, type OperatorRoute } from '../../route.ts';
 import { JSON_PROBLEMS, readJsonObject } from '../../strict-json.ts';
-import { parseBody, parseQuery, reasonText } from '../../validation.ts';
-import { flag, keyReuse, noSuchTenant, reason, storableTime } from './parts.ts';
+import { parseBody, parseQuery, reasonText, timeText } from '../../validation.ts';
+import { flag, keyReuse, noSuchTenant, reason } from './parts.ts';
 
 const time = (description: string) => z.iso.datetime({ precision: 3 }).meta({ description });
 
@@ -39,20 +41,16 @@ const createdSchema = keySchema
   })
   .meta({ id: 'NewApiKey' });
 
+const tenantId = z.string().regex(TENANT_ID, 'Use the id of a tenant.');
+const whose = { description: 'Whose key it is; null = an operator’s.' };
+const may = { description: 'What it may do.', example: ['generations'] };
+
 const bodySchema = z
   .strictObject({
-    tenant: z
-      .string()
-      .regex(TENANT_ID, 'Use the id of a tenant.')
-      .nullable()
-      .meta({ description: 'Whose key it is; null = an operator’s.' }),
-    scopes: z
-      .array(z.enum(SCOPES))
-      .min(1)
-      .max(SCOPES.length)
-      .meta({ description: 'What it may do.', example: ['generations'] }),
-    label: z.string().max(200).default('').meta({ description: 'Your own words.' }),
-    expires_at: storableTime
+    tenant: tenantId.nullable().meta(whose),
+    scopes: z.array(z.enum(SCOPES)).min(1).max(SCOPES.length).meta(may),
+    label: anyText(200).default('').meta({ description: 'Your own words.' }),
+    expires_at: timeText
       .nullable()
       .default(null)
       .meta({ description: 'Until when it works; null = for ever.' }),
@@ -62,6 +60,25 @@ const bodySchema = z
     path: ['scopes'],
     message: 'A key of a tenant has other scopes than "admin"; one without a tenant has "admin" alone.',
   });
+
+/** The same in two shapes, which tell what the check above does; checked by it as one, for clear messages. */
+const shownBody = z.union([
+  bodySchema.safeExtend({
+    tenant: tenantId.meta(whose),
+    scopes: z
+      .array(z.enum(SCOPES).exclude(['admin']))
+      .min(1)
+      .max(SCOPES.length)
+      .meta(may),
+  }),
+  bodySchema.safeExtend({
+    tenant: z.null().meta(whose),
+    scopes: z
+      .array(z.literal('admin'))
+      .length(1)
+      .meta({ ...may, example: ['admin'] }),
+  }),
+]);
 
 type Row = Awaited<ReturnType<typeof listKeys>>['rows'][number];
 
@@ -86,7 +103,7 @@ const querySchema = z.strictObject({
     .regex(TENANT_ID, 'Use the id of a tenant.')
     .optional()
     .meta({ description: 'Only those of this tenant.' }),
-  ...pageQuery,
+  ...pageQuery(API_KEY_ID),
 });
 
 export const listKeysRoute: OperatorRoute = {
@@ -136,7 +153,7 @@ export const createKeyRoute: OperatorRoute = {
       required: true,
       content: {
         'application/json': {
-          schema: bodySchema,
+          schema: shownBody,
           example: {
             tenant: 'ten_06f1m4k2h8v7x9q3w5y1z0a2b4',
             scopes: ['generations'],
@@ -151,6 +168,7 @@ export const createKeyRoute: OperatorRoute = {
         description: 'Created.',
         headers: { 'Idempotent-Replayed': REPLAYED },
         content: { 'application/json': { schema: createdSchema } },
+        links: linksTo({ revokeKey: 'id' }),
       },
     },
   }),
@@ -195,7 +213,9 @@ export const revokeKeyRoute: OperatorRoute = {
     description: 'Refused from the next request on, for good. A repeat changes nothing.',
     tags: ['Operators'],
     requestParams: {
-      path: z.object({ id: z.string().meta({ description: 'Id of the key.', example: 'a8Kq02LmZx81TnVb' }) }),
+      path: z.object({
+        id: z.string().regex(API_KEY_ID).meta({ description: 'Id of the key.', example: 'a8Kq02LmZx81TnVb' }),
+      }),
       query: revokeQuery,
     },
     responses: {

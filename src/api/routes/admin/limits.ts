@@ -30,10 +30,11 @@ const amounts = {
     example: 20,
   }),
 };
-const scope = z.enum(['tenant', 'each_account', 'account']).meta({
+const whichScope = {
   description:
     '`tenant` = all of it together, `each_account` = every account that has no limits of its own, `account` = this one.',
-});
+};
+const scope = z.enum(['tenant', 'each_account', 'account']).meta(whichScope);
 
 const limitSchema = z
   .object({
@@ -44,10 +45,12 @@ const limitSchema = z
   })
   .meta({ id: 'Limit' });
 
+const named = accountSchema.meta({ description: 'For the scope `account` only: its name.' });
+
 const bodySchema = z
   .strictObject({
     scope,
-    account: accountSchema.optional().meta({ description: 'For the scope `account` only: its name.' }),
+    account: named.optional(),
     ...amounts,
     reason,
   })
@@ -55,6 +58,12 @@ const bodySchema = z
     path: ['account'],
     message: 'Name the account for the scope "account", and only for it.',
   });
+
+/** The same in two shapes, which tell what the check above does; checked by it as one, for clear messages. */
+const shownBody = z.union([
+  z.strictObject({ scope: scope.exclude(['account']).meta(whichScope), ...amounts, reason }),
+  z.strictObject({ scope: z.literal('account').meta(whichScope), account: named, ...amounts, reason }),
+]);
 
 type Limit = NonNullable<Awaited<ReturnType<typeof listUsageLimits>>>[number];
 
@@ -104,7 +113,7 @@ export const setLimitRoute: OperatorRoute = {
   method: 'put',
   path: '/admin/v1/tenants/{id}/limits',
   auth: 'operator',
-  problems: [...JSON_PROBLEMS, 'invalid_request', 'tenant_not_found', 'account_not_found', 'malformed_url'],
+  problems: [...JSON_PROBLEMS, 'invalid_request', 'tenant_not_found', 'unknown_account', 'malformed_url'],
   describe: () => ({
     operationId: 'setLimit',
     summary: 'Set the limits of a tenant or of its accounts',
@@ -117,7 +126,7 @@ export const setLimitRoute: OperatorRoute = {
       required: true,
       content: {
         'application/json': {
-          schema: bodySchema,
+          schema: shownBody,
           example: {
             scope: 'tenant',
             generations_in_flight: 10,
@@ -154,7 +163,7 @@ export const setLimitRoute: OperatorRoute = {
       case 'unknown_tenant':
         throw noSuchTenant();
       case 'unknown_account':
-        throw new Problem('account_not_found', 'Check the name; an account begins with its first grant.');
+        throw new Problem('unknown_account', 'Check the name; an account begins with its first grant.');
     }
   },
 };

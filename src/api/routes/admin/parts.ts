@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { TENANT_ID } from '../../../domain/ids.ts';
 import { Problem } from '../../problems.ts';
 import { reasonText } from '../../validation.ts';
 
@@ -20,7 +21,10 @@ export const temporalUrl = z.string().nullable().meta({
 });
 
 export const tenantParams = z.object({
-  id: z.string().meta({ description: 'Id of the tenant.', example: 'ten_06f1m4k2h8v7x9q3w5y1z0a2b4' }),
+  id: z
+    .string()
+    .regex(TENANT_ID)
+    .meta({ description: 'Id of the tenant.', example: 'ten_06f1m4k2h8v7x9q3w5y1z0a2b4' }),
 });
 
 /** For operators, who see the generations of every tenant. */
@@ -42,13 +46,3 @@ export function keyReuse(what: string): Problem {
 
 /** A yes or no in a query. */
 export const flag = z.enum(['true', 'false']);
-
-function isStorable(text: string): boolean {
-  const ms = Date.parse(text);
-  return ms >= 0 && ms < Date.UTC(9999, 0);
-}
-
-/** A time that the database can keep. */
-export const storableTime = z.iso
-  .datetime({ offset: true, error: 'Use an ISO 8601 time with its zone, like 2026-11-29T12:00:00Z.' })
-  .refine(isStorable, 'Use a time between 1970 and 9999.');

@@ -1,18 +1,20 @@
 import { z } from 'zod';
+import type { Catalogue } from '../../../domain/catalogue.ts';
+import { TENANT_ID } from '../../../domain/ids.ts';
 import { listPauses, PAUSE_KINDS, type Pause } from '../../../services/list-pauses.ts';
 import { operate } from '../../../services/operate.ts';
 import { pauseTarget, resumeTarget, type UnknownTarget } from '../../../services/pause-target.ts';
 import { json, type ApiContext, type OperatorCall, type OperatorRoute } from '../../route.ts';
 import { JSON_PROBLEMS, readJsonObject } from '../../strict-json.ts';
 import { invalidRequest, parseBody } from '../../validation.ts';
-import { reason } from './parts.ts';
+import { noSuchTenant, reason } from './parts.ts';
 
 const kind = z.enum(PAUSE_KINDS).meta({ description: 'What is stopped.', example: 'provider' });
-const target = z
-  .string()
-  .min(1)
-  .max(200)
-  .meta({ description: 'Name of the provider, id of the model or of the tenant.', example: 'infro' });
+const whichTarget = {
+  description: 'Name of the provider, id of the model or of the tenant.',
+  example: 'infro',
+};
+const target = z.string().min(1).max(200).meta(whichTarget);
 
 const bodySchema = z.strictObject({
   kind,
@@ -21,6 +23,24 @@ const bodySchema = z.strictObject({
   dry_run: z.boolean().default(false).meta({ description: 'Only tell what would happen.' }),
 });
 type Body = z.infer<typeof bodySchema>;
+
+/** The same in a shape for each kind, which tells its names; whether they exist is checked by the service. */
+function shownBody({ models }: Catalogue) {
+  const providers = new Set(models.flatMap(({ routes }) => routes.map(({ provider }) => provider)));
+  const { reason: why, dry_run: dry } = bodySchema.shape;
+  const named = (of: (typeof PAUSE_KINDS)[number], what: z.ZodType) =>
+    z.strictObject({
+      kind: z.literal(of).meta({ description: 'What is stopped.' }),
+      target: what.meta({ description: whichTarget.description }),
+      reason: why,
+      dry_run: dry,
+    });
+  return z.discriminatedUnion('kind', [
+    named('provider', z.enum([...providers])),
+    named('model', z.enum(models.map(({ id }) => id))),
+    named('tenant', z.string().regex(TENANT_ID)),
+  ]);
+}
 
 const pauseSchema = z
   .object({
@@ -60,9 +80,9 @@ function view(pause: Pause): z.infer<typeof pauseSchema> {
 }
 
 function unknownTarget(body: Body, { known }: UnknownTarget) {
-  const which =
-    known.length > 0 ? `use one of ${known.join(', ')}` : '"darkroom tenant list" shows all of them';
-  return invalidRequest([{ path: '/target', message: `There is no such ${body.kind}: ${which}.` }]);
+  if (body.kind === 'tenant') return noSuchTenant();
+  const message = `There is no such ${body.kind}: use one of ${known.join(', ')}.`;
+  return invalidRequest([{ path: '/target', message }]);
 }
 
 async function readChange(call: OperatorCall) {
@@ -71,17 +91,18 @@ async function readChange(call: OperatorCall) {
   return { body, change };
 }
 
-const described = {
-  requestBody: {
+function requestBody(catalogue: Catalogue) {
+  const target = catalogue.models[0]!.routes[0]!.provider;
+  return {
     required: true,
     content: {
       'application/json': {
-        schema: bodySchema,
-        example: { kind: 'provider', target: 'infro', reason: 'ticket 4711' },
+        schema: shownBody(catalogue),
+        example: { kind: 'provider', target, reason: 'ticket 4711' },
       },
     },
-  },
-} as const;
+  };
+}
 
 export const listPausesRoute: OperatorRoute = {
   method: 'get',
@@ -114,8 +135,8 @@ export const pauseRoute: OperatorRoute = {
   method: 'post',
   path: '/admin/v1/pauses',
   auth: 'operator',
-  problems: [...JSON_PROBLEMS, 'invalid_request'],
-  describe: () => ({
+  problems: [...JSON_PROBLEMS, 'invalid_request', 'tenant_not_found'],
+  describe: (catalogue) => ({
     operationId: 'pause',
     summary: 'Pause a provider, model or tenant',
     description:
@@ -123,7 +144,7 @@ export const pauseRoute: OperatorRoute = {
       'A paused provider: models with another one go on there, others wait. A paused model or tenant: new generations are refused ' +
       '(503 `model_paused`, 403 `tenant_paused`), those not yet sent wait. Who waits stays `queued` and can be cancelled, up to its deadline.',
     tags: ['Operators'],
-    ...described,
+    requestBody: requestBody(catalogue),
     responses: {
       '200': { description: 'As it stands now.', content: { 'application/json': { schema: pausedSchema } } },
     },
@@ -140,13 +161,13 @@ export const resumeRoute: OperatorRoute = {
   method: 'post',
   path: '/admin/v1/pauses/resume',
   auth: 'operator',
-  problems: [...JSON_PROBLEMS, 'invalid_request'],
-  describe: () => ({
+  problems: [...JSON_PROBLEMS, 'invalid_request', 'tenant_not_found'],
+  describe: (catalogue) => ({
     operationId: 'resume',
     summary: 'Resume a provider, model or tenant',
     description: 'Takes a pause back. Generations that wait for it go on within seconds.',
     tags: ['Operators'],
-    ...described,
+    requestBody: requestBody(catalogue),
     responses: {
       '200': { description: 'As it stands now.', content: { 'application/json': { schema: resumedSchema } } },
     },

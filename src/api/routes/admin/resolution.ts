@@ -30,20 +30,23 @@ const ADVICE: Readonly<Record<Why, string>> = {
   no_output_stored: 'No output is stored, so nothing may be charged: resolve it as failed.',
 };
 
+const whichState = {
+  description:
+    '`succeeded` charges for the outputs that are stored and needs one; `failed` releases all credits.',
+};
+const errorCode = z
+  .enum(ERROR_CODES)
+  .optional()
+  .meta({
+    description:
+      'What the tenant is told, for `failed` only; `provider_failed` when left out. If the provider has already succeeded it is ' +
+      '`output_lost` or `output_invalid` instead, by what became of its outputs.',
+  });
+
 const bodySchema = z
   .strictObject({
-    state: z.enum(['failed', 'succeeded']).meta({
-      description:
-        '`succeeded` charges for the outputs that are stored and needs one; `failed` releases all credits.',
-    }),
-    error_code: z
-      .enum(ERROR_CODES)
-      .optional()
-      .meta({
-        description:
-          'What the tenant is told, for `failed` only; `provider_failed` when left out. If the provider has already succeeded it is ' +
-          '`output_lost` or `output_invalid` instead, by what became of its outputs.',
-      }),
+    state: z.enum(['failed', 'succeeded']).meta(whichState),
+    error_code: errorCode,
     reason,
     dry_run: dryRun,
   })
@@ -51,6 +54,17 @@ const bodySchema = z
     path: ['error_code'],
     message: 'Only for the state "failed": leave it out.',
   });
+
+/** The same in two shapes, which tell what the check above does; checked by it as one, for clear messages. */
+const shownBody = z.discriminatedUnion('state', [
+  z.strictObject({
+    state: z.literal('failed').meta(whichState),
+    error_code: errorCode,
+    reason,
+    dry_run: dryRun,
+  }),
+  z.strictObject({ state: z.literal('succeeded').meta(whichState), reason, dry_run: dryRun }),
+]);
 
 const resolutionSchema = z
   .object({
@@ -96,7 +110,7 @@ export const resolveGenerationRoute: OperatorRoute = {
       required: true,
       content: {
         'application/json': {
-          schema: bodySchema,
+          schema: shownBody,
           example: { state: 'failed', error_code: 'provider_unavailable', reason: 'ticket 4711' },
         },
       },

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { TENANT_ID } from '../../../domain/ids.ts';
+import { oneLine } from '../../../domain/text-schema.ts';
 import { listTenants, makeTenant } from '../../../services/manage-tenants.ts';
 import { REPLAYED } from '../../headers.ts';
 import { idempotencyKey, idempotencyKeyHeader } from '../../idempotency.ts';
+import { linksTo } from '../../links.ts';
 import { pageOf, pageQuery, pageSchema } from '../../paging.ts';
 import { json, type OperatorRoute } from '../../route.ts';
 import { JSON_PROBLEMS, readJsonObject } from '../../strict-json.ts';
@@ -23,11 +25,12 @@ const tenantSchema = z
   .meta({ id: 'Tenant' });
 
 const bodySchema = z.strictObject({
-  name: z
-    .string()
-    .max(200)
-    .refine((text) => /\S/.test(text) && !/\p{Cc}/u.test(text), 'Write 1 to 200 characters on one line.')
-    .meta({ description: 'For operators.', example: 'Acme Video', minLength: 1 }),
+  name: oneLine(200).meta({
+    description: 'For operators.',
+    example: 'Acme Video',
+    minLength: 1,
+    maxLength: 200,
+  }),
   reason,
 });
 
@@ -43,7 +46,7 @@ function view({ id, name, retentionHours, createdAt }: Row): z.infer<typeof tena
   };
 }
 
-const querySchema = z.strictObject(pageQuery);
+const querySchema = z.strictObject(pageQuery(TENANT_ID));
 
 export const listTenantsRoute: OperatorRoute = {
   method: 'get',
@@ -98,6 +101,7 @@ export const createTenantRoute: OperatorRoute = {
         description: 'Created.',
         headers: { 'Idempotent-Replayed': REPLAYED },
         content: { 'application/json': { schema: tenantSchema } },
+        links: linksTo({ listLimits: 'id', setLimit: 'id' }),
       },
     },
   }),

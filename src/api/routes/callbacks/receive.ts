@@ -24,7 +24,19 @@ const PROBLEM_CODES: readonly ProblemCode[] = [
   'database_unavailable',
 ];
 
-function describe(operationId: string, path: Record<string, z.ZodType>): Operation {
+/** What is answered to a callback, and to a check of the URL where a provider makes one. */
+const keptAnswer = z.object({});
+const keptOrChallenge = z.object({
+  challenge: z.string().optional().meta({
+    description: 'The same as in the body, where a provider checks the URL with one before it calls.',
+  }),
+});
+
+function describe(
+  operationId: string,
+  path: Record<string, z.ZodType>,
+  answer: z.ZodType = keptAnswer,
+): Operation {
   return {
     operationId,
     summary: 'Receive a provider’s callback',
@@ -37,9 +49,7 @@ function describe(operationId: string, path: Record<string, z.ZodType>): Operati
       required: true,
       content: { '*/*': { schema: { type: 'string', description: 'The provider’s own format.' } } },
     },
-    responses: {
-      '200': { description: 'Kept.', content: { 'application/json': { schema: z.object({}) } } },
-    },
+    responses: { '200': { description: 'Kept.', content: { 'application/json': { schema: answer } } } },
   };
 }
 
@@ -67,6 +77,8 @@ async function receive(ctx: ApiContext, call: Call, token: string | null): Promi
       return { ...json(200, {}), generation: received.generationId };
     case 'ignored':
       return json(200, {});
+    case 'challenge':
+      return { status: 200, contentType: 'application/json', body: received.answer };
     case 'unverified':
       throw new Problem(
         'callback_unverified',
@@ -107,7 +119,8 @@ export const receiveCallbackRoute: OpenRoute = {
   path: '/callbacks/{provider}/{token}',
   auth: 'callback',
   problems: PROBLEM_CODES,
-  describe: () => describe('receiveCallback', { provider: providerParam, token: tokenParam }),
+  describe: () =>
+    describe('receiveCallback', { provider: providerParam, token: tokenParam }, keptOrChallenge),
   handle: (ctx) => (call) => receive(ctx, call, call.params['token']!),
 };
 

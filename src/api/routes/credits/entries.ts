@@ -45,7 +45,7 @@ const entrySchema = z
   })
   .meta({ id: 'Entry' });
 
-const querySchema = z.strictObject(pageQuery);
+const querySchema = z.strictObject(pageQuery(ENTRY_ID));
 
 function view(entry: EntryPage['entries'][number]): z.infer<typeof entrySchema> {
   return {

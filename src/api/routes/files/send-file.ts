@@ -17,7 +17,7 @@ export async function sendFile(ctx: ApiContext, call: Call, file: LinkedFile | n
   const found = await findLinkedFile(ctx, { file, ...linkTarget(call.request) });
   switch (found.outcome) {
     case 'found':
-      return answer(ctx, call, found);
+      return answerFile(ctx, call, found, 'linked');
     case 'link_invalid':
       throw new Problem('link_invalid', 'Use the link as it was given; a fresh one is in the generation.');
     case 'link_expired':
@@ -27,7 +27,16 @@ export async function sendFile(ctx: ApiContext, call: Call, file: LinkedFile | n
   }
 }
 
-async function answer(ctx: ApiContext, call: Call, found: FoundFile): Promise<Reply> {
+/**
+ * The file, or a part of it, as Range and conditions ask. @param by `linked` = whoever has its link, who may be sent on to
+ * the storage; `key` = the tenant itself, in one answer. @throws Problem
+ */
+export async function answerFile(
+  ctx: ApiContext,
+  call: Call,
+  found: FoundFile,
+  by: 'linked' | 'key',
+): Promise<Reply> {
   const { bytes, sha256 } = found.file;
   const { headers } = call.request;
   const tag = `"sha256-${sha256}"`;
@@ -45,7 +54,9 @@ async function answer(ctx: ApiContext, call: Call, found: FoundFile): Promise<Re
   // Whole seconds that the link still works: nothing that we hand out outlives it.
   const restSeconds = Math.floor((found.linkExpiresAt.getTime() - ctx.nowMs()) / 1_000);
   const maxAgeSeconds = Math.max(0, Math.min(MAX_AGE_SECONDS, restSeconds));
-  const cached = { ...FOR_PAGES, ETag: tag, 'Cache-Control': `private, max-age=${maxAgeSeconds}` };
+  // An address that does not end with the file is asked about each time, so that nobody shows what was deleted.
+  const fresh = by === 'key' ? 'no-cache' : `max-age=${maxAgeSeconds}`;
+  const cached = { ...FOR_PAGES, ETag: tag, 'Cache-Control': `private, ${fresh}` };
   switch (decided.status) {
     case 304:
       return { status: 304, headers: cached };
@@ -60,7 +71,7 @@ async function answer(ctx: ApiContext, call: Call, found: FoundFile): Promise<Re
       });
     case 200:
     case 206: {
-      const url = method === 'HEAD' ? null : await presignedUrl(ctx, found, maxAgeSeconds);
+      const url = method === 'HEAD' || by === 'key' ? null : await presignedUrl(ctx, found, maxAgeSeconds);
       if (url !== null) return { status: 302, headers: { ...FOR_PAGES, Location: url } };
       const { range } = decided;
       const length = range === null ? bytes : range.end - range.start + 1;

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { generationEventSchema } from '../../../domain/generation-event.ts';
 import { followGeneration, type Followed } from '../../../services/follow-generation.ts';
 import { eventFrame, HEARTBEAT, STREAM_HEADERS, writeFrames } from '../../event-stream.ts';
 import { Problem } from '../../problems.ts';
@@ -9,7 +8,20 @@ import { generationNotFound, generationParams } from './parts.ts';
 /** Below the idle time of usual proxies (60 s). */
 const HEARTBEAT_MS = 15_000;
 const BUSY_RETRY_SECONDS = '5';
+const EVENT_REF = '#/components/schemas/GenerationEvent';
 const NUMBER = /^(?:0|[1-9]\d{0,9})$/;
+
+/** One event as a reader of the stream has it; the text of `data` is JSON of its own schema. */
+const frameSchema = z.object({
+  id: z.string().meta({ description: 'Number of the event within the generation.', example: '1' }),
+  event: z
+    .enum(['created', 'stage', 'progress', 'cancellation', 'terminal', 'snapshot'])
+    .meta({ description: 'What it tells.' }),
+  data: z.string().meta({
+    description: 'One line of JSON: a `GenerationEvent`.',
+    override: { contentMediaType: 'application/json', contentSchema: { $ref: EVENT_REF } },
+  }),
+});
 
 const lastEventId = z.string().optional();
 
@@ -47,7 +59,7 @@ export const followGenerationRoute: TenantRoute = {
         description: 'The events; each `data` is one line of JSON.',
         content: {
           'text/event-stream': {
-            schema: generationEventSchema,
+            schema: frameSchema,
             example:
               'retry: 2000\n\nid: 1\nevent: created\ndata: {"generation":"gen_06f1m4k2h8v7x9q3w5y1z0a2b4",' +
               '"at":"2026-11-29T12:00:00.000Z","state":"queued","stage":"queued"}\n\n',

@@ -4,14 +4,10 @@ import { STATES } from '../../../domain/generation.ts';
 import { generationSchema } from '../../../domain/generation-view.ts';
 import { GENERATION_ID } from '../../../domain/ids.ts';
 import { listGenerations } from '../../../services/list-generations.ts';
+import { linksTo } from '../../links.ts';
 import { pageOf, pageQuery, pageSchema } from '../../paging.ts';
 import { json, type TenantRoute } from '../../route.ts';
-import { parseQuery } from '../../validation.ts';
-
-function isStorableTime(text: string): boolean {
-  const ms = Date.parse(text);
-  return ms >= 0 && ms < Date.UTC(9999, 0);
-}
+import { parseQuery, timeText } from '../../validation.ts';
 
 const querySchema = z.strictObject({
   account: accountSchema.optional(),
@@ -21,12 +17,10 @@ const querySchema = z.strictObject({
     .regex(/^[a-z0-9][a-z0-9.-]{0,63}$/, 'Use the id of a model.')
     .optional()
     .meta({ description: 'Id of a model.' }),
-  created_after: z.iso
-    .datetime({ offset: true, error: 'Use an ISO 8601 time with its zone, like 2026-11-29T12:00:00Z.' })
-    .refine(isStorableTime, 'Use a time between 1970 and 9999.')
+  created_after: timeText
     .optional()
     .meta({ description: 'Only those created after this time.', example: '2026-11-29T12:00:00Z' }),
-  ...pageQuery,
+  ...pageQuery(GENERATION_ID),
 });
 
 export const listGenerationsRoute: TenantRoute = {
@@ -44,6 +38,12 @@ export const listGenerationsRoute: TenantRoute = {
       '200': {
         description: 'One page.',
         content: { 'application/json': { schema: pageSchema(generationSchema) } },
+        links: {
+          ...linksTo(
+            { getGeneration: 'id', deleteOutputs: 'id', eraseInput: 'id' },
+            '$response.body#/data/0/id',
+          ),
+        },
       },
     },
   }),

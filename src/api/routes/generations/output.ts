@@ -19,7 +19,10 @@ export const getOutputRoute: TenantRoute = {
     tags: ['Generations'],
     requestParams: {
       path: generationParams.extend({
-        n: z.string().meta({ description: 'Index of the output, from 0.', example: '0' }),
+        n: z
+          .string()
+          .regex(/^(?:0|[1-9]\d{0,2})$/)
+          .meta({ description: 'Index of the output, from 0.', example: '0' }),
       }),
     },
     responses: {

@@ -1,11 +1,15 @@
 import { z } from 'zod';
 import { isTerminal } from '../../../domain/generation.ts';
+import { GENERATION_ID } from '../../../domain/ids.ts';
 import type { GenerationView } from '../../../domain/generation-view.ts';
 import { Problem } from '../../problems.ts';
 
 /** The path parameter of every route of one generation. */
 export const generationParams = z.object({
-  id: z.string().meta({ description: 'Id of the generation.', example: 'gen_06f1m4k2h8v7x9q3w5y1z0a2b4' }),
+  id: z
+    .string()
+    .regex(GENERATION_ID)
+    .meta({ description: 'Id of the generation.', example: 'gen_06f1m4k2h8v7x9q3w5y1z0a2b4' }),
 });
 
 /** One answer for malformed, unknown and another tenant's ids. */

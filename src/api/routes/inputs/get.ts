@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { INPUT_ID } from '../../../domain/ids.ts';
 import { inputSchema } from '../../../domain/input-view.ts';
 import { getInput } from '../../../services/get-input.ts';
 import { json, type TenantRoute } from '../../route.ts';
@@ -16,7 +17,10 @@ export const getInputRoute: TenantRoute = {
     tags: ['Inputs'],
     requestParams: {
       path: z.object({
-        id: z.string().meta({ description: 'Id of the input.', example: 'inp_06f1m4k2h8v7x9q3w5y1z0a2b4' }),
+        id: z
+          .string()
+          .regex(INPUT_ID)
+          .meta({ description: 'Id of the input.', example: 'inp_06f1m4k2h8v7x9q3w5y1z0a2b4' }),
       }),
     },
     responses: {

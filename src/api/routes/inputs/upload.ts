@@ -11,6 +11,7 @@ import { streamBody } from '../../body-stream.ts';
 import { allowLongBody } from '../../body-time.ts';
 import { REPLAYED } from '../../headers.ts';
 import { idempotencyKey, idempotencyKeyHeader } from '../../idempotency.ts';
+import { linksTo } from '../../links.ts';
 import { Problem } from '../../problems.ts';
 import { json, type ApiContext, type Reply, type TenantCall, type TenantRoute } from '../../route.ts';
 import { scanUnavailable, tooManyFiles } from './parts.ts';
@@ -22,6 +23,7 @@ const ACCEPT_POST = { 'Accept-Post': INPUT_MEDIA_TYPES.join(', ') };
 const binary = {
   type: 'string' as const,
   format: 'binary',
+  minLength: 1,
   description: 'The bytes of the file, nothing else.',
 };
 
@@ -66,6 +68,7 @@ export const uploadInputRoute: TenantRoute = {
           'Idempotent-Replayed': REPLAYED,
         },
         content: { 'application/json': { schema: inputSchema } },
+        links: linksTo({ getInput: 'id' }),
       },
     },
   }),

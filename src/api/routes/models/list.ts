@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import type { Catalogue, Model } from '../../../domain/catalogue.ts';
+import { minDeadlineSeconds } from '../../../domain/generation-request.ts';
 import { METHODS } from '../../../domain/input-fields.ts';
 import { inputSchema } from '../../../domain/input-schema.ts';
 import { findPausedModels } from '../../../services/list-pauses.ts';
 import { json, type TenantRoute } from '../../route.ts';
-import { invalidQuery, parseQuery } from '../../validation.ts';
+import { parseQuery } from '../../validation.ts';
 import { priceSchema } from './price.ts';
 
 const seconds = z.int().positive();
@@ -36,19 +37,12 @@ const modelSchema = z
     deadline_seconds: z
       .object({
         default: seconds.meta({ description: 'When the generation names none.' }),
+        min: seconds.meta({ description: 'The shortest that it may name: above the expected duration.' }),
         max: seconds.meta({ description: 'The longest that it may name.' }),
       })
       .meta({ description: 'Seconds after which an unfinished generation expires.' }),
   })
   .meta({ id: 'Model' });
-
-const querySchema = z.strictObject({
-  provider: z
-    .string()
-    .max(32)
-    .optional()
-    .meta({ description: 'Only models that this provider may run.', example: 'infro' }),
-});
 
 function providersOf({ routes }: Model): string[] {
   return [...new Set(routes.map(({ provider }) => provider))];
@@ -67,13 +61,18 @@ function viewModel(model: Model): Omit<z.infer<typeof modelSchema>, 'paused'> {
     price: model.price,
     outputs: { max_count: model.input.count?.max ?? 1, media_types: model.outputs.mediaTypes },
     expected_duration_seconds: model.expectedDurationSeconds,
-    deadline_seconds: { default: preset, max },
+    deadline_seconds: { default: preset, min: minDeadlineSeconds(model), max },
   };
 }
 
-/** The names that the parameter takes, for the message. */
-function providerNames({ models }: Catalogue): string {
-  return [...new Set(models.flatMap(providersOf))].join(', ');
+function querySchema({ models }: Catalogue) {
+  const names = [...new Set(models.flatMap(providersOf))];
+  return z.strictObject({
+    provider: z
+      .enum(names, `No model has it; use one of ${names.join(', ')}.`)
+      .optional()
+      .meta({ description: 'Only models that this provider may run.', example: names[0] }),
+  });
 }
 
 export const listModelsRoute: TenantRoute = {
@@ -81,13 +80,13 @@ export const listModelsRoute: TenantRoute = {
   path: '/v1/models',
   auth: 'generations',
   problems: ['invalid_query'],
-  describe: () => ({
+  describe: (catalogue) => ({
     operationId: 'listModels',
     summary: 'List models',
     description:
       'Every model with the schema of its input and its price as a rule that you can compute with.',
     tags: ['Models'],
-    requestParams: { query: querySchema },
+    requestParams: { query: querySchema(catalogue) },
     responses: {
       '200': {
         description: 'All models, in the order of the catalogue.',
@@ -101,13 +100,10 @@ export const listModelsRoute: TenantRoute = {
   }),
   handle: (ctx) => {
     const all = ctx.catalogue.models.map(viewModel);
-    const names = providerNames(ctx.catalogue);
+    const schema = querySchema(ctx.catalogue);
     return async (call) => {
-      const { provider } = parseQuery(querySchema, call.query);
+      const { provider } = parseQuery(schema, call.query);
       const asked = all.filter(({ providers }) => provider === undefined || providers.includes(provider));
-      if (asked.length === 0) {
-        throw invalidQuery([{ path: '/provider', message: `No model has it; use one of ${names}.` }]);
-      }
       const paused = await findPausedModels(ctx);
       return json(200, { data: asked.map((model) => ({ ...model, paused: paused.has(model.id) })) });
     };

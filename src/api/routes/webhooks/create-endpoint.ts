@@ -3,6 +3,7 @@ import { webhookEndpointSchema, webhookTypesSchema } from '../../../domain/webho
 import { createWebhookEndpoint, MAX_ENDPOINTS } from '../../../services/create-webhook-endpoint.ts';
 import { LOCATION, REPLAYED } from '../../headers.ts';
 import { idempotencyKey, idempotencyKeyHeader } from '../../idempotency.ts';
+import { ENDPOINT_LINKS } from '../../links.ts';
 import { Problem } from '../../problems.ts';
 import { json, type TenantRoute } from '../../route.ts';
 import { JSON_PROBLEMS, readJsonObject } from '../../strict-json.ts';
@@ -62,6 +63,7 @@ export const createWebhookEndpointRoute: TenantRoute = {
         description: 'Created.',
         headers: { Location: LOCATION, 'Idempotent-Replayed': REPLAYED },
         content: { 'application/json': { schema: createdSchema } },
+        links: ENDPOINT_LINKS,
       },
     },
   }),

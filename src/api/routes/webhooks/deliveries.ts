@@ -8,6 +8,7 @@ import { ENDPOINT_ID, GENERATION_ID } from '../../../domain/ids.ts';
 import { getWebhookDelivery, listWebhookDeliveries } from '../../../services/read-webhook-deliveries.ts';
 import { redeliverOne } from '../../../services/redeliver-webhooks.ts';
 import { DELIVERY_ID } from '../../../services/webhook-views.ts';
+import { linksTo } from '../../links.ts';
 import { pageOf, pageQuery, pageSchema } from '../../paging.ts';
 import { Problem } from '../../problems.ts';
 import { json, type TenantRoute } from '../../route.ts';
@@ -26,7 +27,7 @@ const querySchema = z.strictObject({
     .optional()
     .meta({ description: 'Only those that tell of this generation.' }),
   state: z.enum(DELIVERY_STATES).optional().meta({ description: 'Only those in this state.' }),
-  ...pageQuery,
+  ...pageQuery(DELIVERY_ID),
 });
 
 const content = { 'application/json': { schema: webhookDeliveryDetailSchema } };
@@ -46,6 +47,10 @@ export const listWebhookDeliveriesRoute: TenantRoute = {
       '200': {
         description: 'One page.',
         content: { 'application/json': { schema: pageSchema(webhookDeliverySchema) } },
+        links: linksTo(
+          { getWebhookDelivery: 'delivery', redeliverWebhook: 'delivery' },
+          '$response.body#/data/0/id',
+        ),
       },
     },
   }),

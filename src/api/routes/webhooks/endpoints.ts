@@ -28,7 +28,8 @@ const changeSchema = z
     }),
   })
   .partial()
-  .refine((change) => Object.keys(change).length > 0, 'Name at least one field to change.');
+  .refine((change) => Object.keys(change).length > 0, 'Name at least one field to change.')
+  .meta({ minProperties: 1 });
 
 export const listWebhookEndpointsRoute: TenantRoute = {
   method: 'get',

@@ -1,27 +1,37 @@
 import { z } from 'zod';
+import { ENDPOINT_ID } from '../../../domain/ids.ts';
+import { anyText, PUBLIC_URL_PATTERN } from '../../../domain/text-schema.ts';
+import { DELIVERY_ID } from '../../../services/webhook-views.ts';
 import { Problem } from '../../problems.ts';
 import { invalidRequest } from '../../validation.ts';
 
 export const endpointParams = z.object({
   endpoint: z
     .string()
+    .regex(ENDPOINT_ID)
     .meta({ description: 'Id of the endpoint.', example: 'whe_06f1m4k2h8v7x9q3w5y1z0a2b4' }),
 });
 
 export const deliveryParams = z.object({
-  delivery: z.string().meta({ description: 'Id of the delivery.', example: 'whd_12' }),
+  delivery: z.string().regex(DELIVERY_ID).meta({ description: 'Id of the delivery.', example: 'whd_12' }),
 });
 
-export const urlSchema = z.string().min(1).max(2_048).meta({
-  description:
-    'An https URL, without user and password, that a public address answers. Redirects are not followed.',
-  example: 'https://example.com/webhooks/darkroom',
-});
-
-export const descriptionSchema = z
+export const urlSchema = z
   .string()
-  .max(200)
-  .meta({ description: 'Your own words.', example: 'production' });
+  .min(1)
+  .max(2_048)
+  .meta({
+    description:
+      'An https URL, without user and password, that a public address answers. Redirects are not followed.',
+    example: 'https://example.com/webhooks/darkroom',
+    override: { pattern: `^${PUBLIC_URL_PATTERN}$` },
+  });
+
+export const descriptionSchema = anyText(200).meta({
+  description: 'Your own words.',
+  example: 'production',
+  maxLength: 200,
+});
 
 export const endOn4xxSchema = z.boolean().meta({
   description:
