@@ -18,10 +18,16 @@ export interface CliContext {
   readonly runUrl: (generationId: string) => string | null;
 }
 
-/** Runs one command and closes what it opened, also when it fails. */
-export async function withContext<T>(run: (ctx: CliContext) => Promise<T>): Promise<T> {
+/**
+ * Runs one command and closes what it opened, also when it fails.
+ * @param limits statementLimitMs for a command that reads whole tables
+ */
+export async function withContext<T>(
+  run: (ctx: CliContext) => Promise<T>,
+  limits: { readonly statementLimitMs?: number } = {},
+): Promise<T> {
   const config = toolConfig();
-  const db = openDb(config.databaseUrl, { poolSize: 2 });
+  const db = openDb(config.databaseUrl, { poolSize: 2, ...limits });
   const temporal = connectTemporal(
     createDataConverter(config.codecKeys, (problem) => process.stderr.write(`${problem}\n`)),
   );

@@ -62,6 +62,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   replay: `replay ${GEN}`,
   providers: 'providers',
   'providers check': 'providers check infro',
+  'provider new': 'provider new tidewater --callbacks unsigned --dry-run',
   'provider smoke': 'provider smoke infro --pay',
   simulate: 'simulate --only infro --port 4010',
   openapi: 'openapi',

@@ -69,7 +69,7 @@ function showCommand(): Command {
   return new Command('show')
     .description('one callback; its body, which may hold what the tenant made, only with --body')
     .argument('<id>', 'cbk_…')
-    .option('--body', 'also the body, as it came')
+    .option('--body', 'also the body, as it came, without the token of our URL')
     .option('--json', 'one JSON object instead of text')
     .action(async (id: string, options: { body?: true; json?: boolean }, self: Command) => {
       const found = await withContext((ctx) => showCallback(ctx, { id, body: options.body === true }));

@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { Command } from 'commander';
 import { loadProviderConfig } from '../config.ts';
 import { createOutboundHttp } from '../net/index.ts';
+import { variablePrefix } from '../providers/configuration.ts';
 import { createProviders } from '../providers/index.ts';
 import { smokeProvider } from '../services/smoke-provider.ts';
 import { show } from './context.ts';
 import { commandEnvironment } from './environment.ts';
 import { providerName } from './options.ts';
+import { providerNewCommand } from './provider-new.ts';
 
 const POLL_MS = 5_000;
 
@@ -16,10 +18,11 @@ interface SmokeOptions {
   readonly json?: boolean;
 }
 
-/** `darkroom provider smoke`: one real, paid job that tells in what a provider differs from its adapter. */
+/** `darkroom provider`: `new` writes one more; `smoke` tells in what a real, paid job differs from its adapter. */
 export function providerCommand(): Command {
   return new Command('provider')
     .description('one provider')
+    .addCommand(providerNewCommand())
     .addCommand(
       new Command('smoke')
         .description(
@@ -40,7 +43,7 @@ async function smoke(name: string, options: SmokeOptions, command: Command): Pro
   const config = loadProviderConfig(commandEnvironment());
   const configured = config.providers.get(name);
   if (configured === undefined) {
-    return command.error(`${name} has no API key here: set PROVIDER_${name.toUpperCase()}_API_KEY.`);
+    return command.error(`${name} has no API key here: set ${variablePrefix(name)}API_KEY.`);
   }
   const models = config.catalogue.models.filter(
     ({ id }) => options.model === undefined || id === options.model,
