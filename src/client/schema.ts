@@ -15,7 +15,7 @@ export interface paths {
         put?: never;
         /**
          * Create a generation
-         * @description Holds its price in credits and takes the job; the work goes on in the background. Poll `poll_url` for its state. A file that the input names by its URL is fetched before the answer, which takes up to 15 seconds more; a repeated request fetches nothing. A refused call (400, 402, 403, 404, 409 `price_changed`, 422 `input_unusable`, 429, 503) leaves the Idempotency-Key free.
+         * @description Holds its price in credits and takes the job; the work goes on in the background. Poll `poll_url` for its state. A file that the input names by its URL is fetched before the answer, which takes up to 15 seconds more; a repeated request fetches nothing. A refused call (400, 402, 403, 404, 409 but `idempotency_key_in_progress`, 422 `input_unusable`, 429, 503) leaves the Idempotency-Key free.
          */
         post: operations["createGeneration"];
         delete?: never;
@@ -687,55 +687,6 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description What `data:` of an event holds. `created` and `stage` tell state and stage; `progress` tells progress; `cancellation` tells outcome; `terminal` tells state, stage, delivery, error and credits; `snapshot` tells state, stage, progress, delivery, error and outcome. */
-        GenerationEvent: {
-            /** @description Id of the generation. */
-            generation: string;
-            /**
-             * Format: date-time
-             * @description When it happened.
-             * @example 2026-11-29T12:00:00.000Z
-             */
-            at: string;
-            /**
-             * @description Branch on this. Only forward; the last four are final.
-             * @enum {string}
-             */
-            state?: "queued" | "running" | "succeeded" | "failed" | "cancelled" | "expired";
-            /**
-             * @description Where it is inside its state.
-             * @enum {string}
-             */
-            stage?: "queued" | "submitting" | "submission_unknown" | "waiting" | "storing" | "settling" | "needs_operator" | "done";
-            /** @description As the provider tells it, never backwards; null when it tells none. */
-            progress?: number | null;
-            /**
-             * @description What became of the outputs; `partial` = some were lost, `expired` = deleted after their time.
-             * @enum {string}
-             */
-            delivery?: "pending" | "stored" | "partial" | "failed" | "expired";
-            /** @description Why it is `failed` or `expired`; else null. */
-            error?: {
-                /**
-                 * @description Branch on this.
-                 * @enum {string}
-                 */
-                code: "invalid_input" | "content_rejected" | "provider_unavailable" | "provider_rejected" | "provider_failed" | "no_output" | "output_lost" | "output_invalid" | "deadline_exceeded" | "submission_unresolved";
-                /** @description What happened and what to do, safe to show. */
-                message: string;
-                /** @description Whether the same input may succeed in a new generation. */
-                retryable: boolean;
-            } | null;
-            /** @description What it cost, in whole credits. */
-            credits?: {
-                /** @description Charged for what was stored. */
-                captured: number;
-                /** @description Given back because it was not needed. */
-                released: number;
-            };
-            /** @description `cancellation.outcome` of the generation. */
-            outcome?: ("requested" | "confirmed" | "accepted_may_bill" | "too_late" | "unsupported") | null;
-        };
         Input: {
             /**
              * @description Use it in place of a URL, for example as `image_url`.
@@ -820,6 +771,8 @@ export interface components {
             deadline_seconds: {
                 /** @description When the generation names none. */
                 default: number;
+                /** @description The shortest that it may name: above the expected duration. */
+                min: number;
                 /** @description The longest that it may name. */
                 max: number;
             };
@@ -1987,6 +1940,55 @@ export interface components {
              */
             reached_at: string | null;
         };
+        /** @description What `data:` of an event holds. `created` and `stage` tell state and stage; `progress` tells progress; `cancellation` tells outcome; `terminal` tells state, stage, delivery, error and credits; `snapshot` tells state, stage, progress, delivery, error and outcome. */
+        GenerationEvent: {
+            /** @description Id of the generation. */
+            generation: string;
+            /**
+             * Format: date-time
+             * @description When it happened.
+             * @example 2026-11-29T12:00:00.000Z
+             */
+            at: string;
+            /**
+             * @description Branch on this. Only forward; the last four are final.
+             * @enum {string}
+             */
+            state?: "queued" | "running" | "succeeded" | "failed" | "cancelled" | "expired";
+            /**
+             * @description Where it is inside its state.
+             * @enum {string}
+             */
+            stage?: "queued" | "submitting" | "submission_unknown" | "waiting" | "storing" | "settling" | "needs_operator" | "done";
+            /** @description As the provider tells it, never backwards; null when it tells none. */
+            progress?: number | null;
+            /**
+             * @description What became of the outputs; `partial` = some were lost, `expired` = deleted after their time.
+             * @enum {string}
+             */
+            delivery?: "pending" | "stored" | "partial" | "failed" | "expired";
+            /** @description Why it is `failed` or `expired`; else null. */
+            error?: {
+                /**
+                 * @description Branch on this.
+                 * @enum {string}
+                 */
+                code: "invalid_input" | "content_rejected" | "provider_unavailable" | "provider_rejected" | "provider_failed" | "no_output" | "output_lost" | "output_invalid" | "deadline_exceeded" | "submission_unresolved";
+                /** @description What happened and what to do, safe to show. */
+                message: string;
+                /** @description Whether the same input may succeed in a new generation. */
+                retryable: boolean;
+            } | null;
+            /** @description What it cost, in whole credits. */
+            credits?: {
+                /** @description Charged for what was stored. */
+                captured: number;
+                /** @description Given back because it was not needed. */
+                released: number;
+            };
+            /** @description `cancellation.outcome` of the generation. */
+            outcome?: ("requested" | "confirmed" | "accepted_may_bill" | "too_late" | "unsupported") | null;
+        };
     };
     responses: never;
     parameters: never;
@@ -2267,7 +2269,20 @@ export interface operations {
                      *     event: created
                      *     data: {"generation":"gen_06f1m4k2h8v7x9q3w5y1z0a2b4","at":"2026-11-29T12:00:00.000Z","state":"queued","stage":"queued"}
                      */
-                    "text/event-stream": components["schemas"]["GenerationEvent"];
+                    "text/event-stream": {
+                        /**
+                         * @description Number of the event within the generation.
+                         * @example 1
+                         */
+                        id: string;
+                        /**
+                         * @description What it tells.
+                         * @enum {string}
+                         */
+                        event: "created" | "stage" | "progress" | "cancellation" | "terminal" | "snapshot";
+                        /** @description One line of JSON: a `GenerationEvent`. */
+                        data: string;
+                    };
                 };
             };
             /** @description It has ended, and you have its last event: do not connect again. */
@@ -3192,6 +3207,8 @@ export interface operations {
             /** @description On its way. */
             202: {
                 headers: {
+                    /** @description Path of the delivery. */
+                    Location?: string;
                     [name: string]: unknown;
                 };
                 content: {
