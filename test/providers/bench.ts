@@ -83,7 +83,8 @@ export function simulatorBench(fixture: ProviderFixture): Bench {
     newPrompt: () => `contract prompt ${++made}.`,
     submit: (prompt, key = prompt.replaceAll(/[ .]/g, '-'), over = {}, callbackUrl = null) => {
       const input = fixture.input(prompt);
-      const job = { ...fixture.job, input, callbackUrl, idempotencyKey: key };
+      const secret = callbackUrl === null ? {} : { callbackSecret: SIMULATOR_SECRET };
+      const job = { ...fixture.job, input, callbackUrl, ...secret, idempotencyKey: key };
       return provider.submit(provider.buildSubmit(job), key, { ...options, ...over });
     },
     ended: (handle) =>

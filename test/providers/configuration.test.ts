@@ -38,6 +38,21 @@ describe('readProviders', () => {
     ]);
   });
 
+  test('new submits a second: 10, or what the variable says', () => {
+    const rate = (text?: string) => ({
+      PROVIDER_PLAIN_API_KEY: 'k',
+      ...(text === undefined ? {} : { PROVIDER_PLAIN_SUBMITS_PER_SECOND: text }),
+    });
+    const of = (env: Record<string, string>) => read(env).providers.get('plain')?.submitsPerSecond;
+    expect([of(rate()), of(rate('1')), of(rate('9999'))]).toEqual([10, 1, 9_999]);
+    for (const bad of ['', '0', '-1', '1.5', '10000', 'ten']) {
+      expect(problems(rate(bad))).toEqual([
+        'PROVIDER_PLAIN_SUBMITS_PER_SECOND must be a whole number from 1 to 9999',
+      ]);
+    }
+    expect(problems({ PROVIDER_PLANE_SUBMITS_PER_SECOND: '5' })).toHaveLength(1);
+  });
+
   test('credentials by name: the first is default, PROVIDER_…_CREDENTIAL says which is current', () => {
     const keys = { PROVIDER_SOME_CLOUD_API_KEY: 'k-1', PROVIDER_SOME_CLOUD_API_KEY_EU_2: 'k-2' };
     const first = { name: 'default', apiKey: 'k-1' };
@@ -106,11 +121,15 @@ describe('readProviders', () => {
     expect(found.join()).not.toContain('hidden');
   });
 
-  test('the real ones: each can be configured by a key alone', () => {
+  test('the real ones: each can be configured by a key alone, but for those without an address of their own', () => {
     const names = PROVIDERS.map(({ name }) => name);
     const env = Object.fromEntries(names.map((name) => [`PROVIDER_${name.toUpperCase()}_API_KEY`, 'k']));
-    const { providers, problems } = readProviders(env, PROVIDERS);
+    const homeless = { PROVIDER_OPENAIVIDEOS_BASE_URL: 'https://api.example.com' };
+    const { providers, problems } = readProviders({ ...env, ...homeless }, PROVIDERS);
     expect(problems).toEqual([]);
+    expect(readProviders(env, PROVIDERS).problems).toEqual([
+      expect.stringMatching(/^PROVIDER_OPENAIVIDEOS_BASE_URL is not set: set it to the address/),
+    ]);
     expect([...providers.keys()]).toEqual(names);
     // One word: a name that begins with another's would be taken for a variable of that one.
     for (const name of names) expect(name).toMatch(/^[a-z][a-z0-9]*$/);

@@ -56,12 +56,7 @@ export const submitRows: readonly Row<SubmitAnswer>[] = [
     'content_rejected',
     'http_400:sensitive_words_detected',
   ),
-  refused(
-    'no channel',
-    taskError(503, 'get_channel_failed'),
-    'provider_unavailable',
-    'http_503:get_channel_failed',
-  ),
+  unknown('no other channel', taskError(503, 'get_channel_failed'), 'http_503:get_channel_failed'),
   refused(
     'quota',
     error(403, 'insufficient_quota', 'insufficient_quota'),

@@ -98,8 +98,12 @@ export interface ProviderFixture {
     readonly moderated?: Partial<Observation>;
     /** What is seen once outputs have expired; default succeeded without outputs. */
     readonly expired?: Partial<Observation>;
+    /** What a success without output means; default failed, no_output. */
+    readonly emptyOutput?: Partial<Observation>;
     /** What a success whose output is null means; default failed, no_output. */
     readonly nullOutput?: Partial<Observation>;
+    /** true: only a job that waits in the queue can be cancelled there. */
+    readonly cancelsQueuedOnly?: boolean;
     /** What a cancel of an open job answers, and what is observed after it; default cancelled, both. */
     readonly cancelled?: { readonly answer: object; readonly observation: Partial<Observation> };
     /** What a cancel answers of a job that was done just before it came; default its success. */

@@ -5,6 +5,7 @@ import { newId } from '../../src/domain/ids.ts';
 import { parseKeyring } from '../../src/domain/keyring.ts';
 import { createOutboundHttp } from '../../src/net/index.ts';
 import { freezeSubmit } from '../../src/providers/frozen-submit.ts';
+import { createBflProvider } from '../../src/providers/bfl.ts';
 import { createKlingProvider } from '../../src/providers/kling.ts';
 import { planFor } from '../db/fixtures.ts';
 
@@ -50,5 +51,24 @@ describe('the bytes of a submission', () => {
     const [first, ...later] = [100_000, 163_777, 89_999_000].map(made);
     expect(first!.request.body).toContain('/files/inputs/inp_1?expires=93600&');
     for (const again of later) expect(again).toEqual(first);
+  });
+
+  it('SEC-1 hold a mark for the secret of its callbacks, where the provider is told one and calls back', () => {
+    const provider = createBflProvider({ http, baseUrl: 'https://bfl.example' });
+    const made = (calledBack: boolean) => {
+      const bflRoute = { ...route, provider: 'bfl', providerModel: 'flux-2-pro', callbacks: calledBack };
+      const plan = { ...planFor(), method: 'text-to-image' as const, routes: [bflRoute] };
+      const generation = { id: `gen_${'0'.repeat(26)}`, input: { prompt: 'a cat' }, plan };
+      const tools = { provider, credential: current, callbacks, links };
+      const { request } = freezeSubmit(tools, { generation, route: bflRoute, ordinal: 1, inputs: [] });
+      return JSON.parse(request.body) as unknown;
+    };
+    const id = `sub_${'0'.repeat(26)}_1`;
+    expect(made(true)).toEqual({
+      prompt: 'a cat',
+      webhook_url: `https://callback.invalid/${id}`,
+      webhook_secret: `https://callback-secret.invalid/${id}`,
+    });
+    expect(made(false)).toEqual({ prompt: 'a cat' });
   });
 });

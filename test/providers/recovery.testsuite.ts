@@ -24,7 +24,7 @@ export function recoveryContract(fixture: ProviderFixture): void {
   test('a replay while the first is in flight stays unknown', async () => {
     if (bench.provider.capabilities.idempotency !== 'replay') return;
     const prompt = newPrompt();
-    await bench.control.fault(prompt, { kind: 'slow_submit', ms: 150 });
+    await bench.control.fault(prompt, { kind: 'slow_submit', ms: 2_000 });
     const first = submit(prompt, 'in-flight');
     await eventually(async () => ((await bench.control.journal(prompt)).jobs.length > 0 ? true : undefined));
     expect(await submit(prompt, 'in-flight')).toMatchObject({ kind: 'unknown' });
@@ -60,26 +60,30 @@ export function recoveryContract(fixture: ProviderFixture): void {
     const { callbacks } = fixture;
     if (callbacks === null) return;
     const receiver = await startReceiver();
+    const challenge = (body: Buffer) => bench.provider.challengeAnswer?.(body) ?? null;
+    receiver.reply = (body) => challenge(body) ?? '';
     try {
       const prompt = newPrompt();
       await bench.control.fault(prompt, { kind: 'callback_forged' });
-      const hook = `${receiver.url}/hook/0123456789abcdef`;
-      const handle = accepted(await submit(prompt, undefined, {}, hook));
+      const hook = '/hook/0123456789abcdef';
+      const handle = accepted(await submit(prompt, undefined, {}, `${receiver.url}${hook}`));
       const secrets = callbacks.kind === 'unsigned' ? [] : (callbacks.configured ?? [SIMULATOR_SECRET]);
       const verdicts = () =>
         Promise.all(
-          receiver.received.map(async ({ path, headers, body }) => ({
-            path,
-            verdict: await bench.provider.verifyCallback(headers, body, secrets, Date.now()),
-          })),
+          receiver.received
+            .filter(({ body }) => challenge(body) === null)
+            .map(async ({ path, headers, body }) => ({
+              path,
+              verdict: await bench.provider.verifyCallback(headers, body, secrets, Date.now()),
+            })),
         );
+      const isEnd = ({ path, verdict }: Awaited<ReturnType<typeof verdicts>>[number]) =>
+        path === hook && verdict.ok && verdict.terminal && verdict.jobId === handle.jobId;
       const all = await eventually(async () => {
         const seen = await verdicts();
-        return seen.some(({ verdict }) => verdict.ok && verdict.terminal && verdict.jobId === handle.jobId)
-          ? seen
-          : undefined;
+        return seen.some(isEnd) ? seen : undefined;
       });
-      const wrong = all.filter(({ path, verdict }) => path !== '/hook/0123456789abcdef' || !verdict.ok);
+      const wrong = all.filter(({ path, verdict }) => path !== hook || !verdict.ok);
       expect(wrong.length).toBeGreaterThanOrEqual(1);
     } finally {
       await receiver.close();

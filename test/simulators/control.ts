@@ -16,6 +16,7 @@ export interface JournalView {
     readonly idempotency_key: string | null;
     readonly external_id: string | null;
     readonly request_body: string;
+    readonly created_at: string;
   })[];
   readonly requests: readonly RequestRecord[];
 }

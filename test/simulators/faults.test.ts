@@ -102,8 +102,10 @@ describe('callback faults', () => {
 
   test('callback_forged: a success under a wrong secret before the true end', async () => {
     const prompt = newPrompt();
-    await control.fault(prompt, { kind: 'callback_forged' }, { kind: 'fail' });
-    await newTask(prompt);
+    await control.fault(prompt, { kind: 'callback_forged' }, { kind: 'stuck' });
+    const id = await newTask(prompt);
+    await received(1);
+    await control.post(`jobs/${encodeURIComponent(id)}`, { status: 'failed' });
     const [forged, real] = await received(2);
     expect([statusOf(forged!.body), isSignedWith('secret-1', forged)]).toEqual(['succeeded', false]);
     expect([statusOf(real!.body), isSignedWith('secret-1', real)]).toEqual(['failed', true]);

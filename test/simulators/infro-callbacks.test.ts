@@ -134,10 +134,11 @@ describe('callbacks', () => {
       { kind: 'callback_late', ms: 60 },
     );
     await submit(prompt);
-    const [forged, ...real] = await receivedAtLeast(3);
-    const header = forged?.headers['infro-signature'];
-    expect(signatures(header)).not.toContain(expectedSignature(header, forged!.body, 'whsec_one'));
-    expect(eventOf(forged!.body).type).toBe('job.succeeded');
+    const isReal = ({ headers: { 'infro-signature': header }, body }: Receiver['received'][number]) =>
+      signatures(header).includes(expectedSignature(header, body, 'whsec_one'));
+    const all = await receivedAtLeast(3);
+    const [forged, real] = [all.filter((one) => !isReal(one)), all.filter(isReal)];
+    expect(forged.map(({ body }) => eventOf(body).type)).toEqual(['job.succeeded']);
     expect(new Set(real.map(({ body }) => eventOf(body).id)).size).toBe(1);
 
     const silent = newPrompt();

@@ -90,7 +90,7 @@ describe('submit', () => {
 
   test('idempotency: another body, a key in flight, an endless key', async () => {
     const headers = { 'idempotency-key': 'strict' };
-    await control.fault('strict', { kind: 'slow_submit', ms: 100 });
+    await control.fault('strict', { kind: 'slow_submit', ms: 2_000 });
     const first = submit(video('strict'), headers);
     await eventually(async () => ((await control.journal('strict')).jobs.length > 0 ? true : undefined));
     expect(await errorOf(await submit(video('strict'), headers))).toMatchObject({
@@ -139,7 +139,7 @@ describe('submit', () => {
 
 describe('jobs', () => {
   test('a cancel ends the tracking and does not stop the render', async () => {
-    await control.fault('cancelled early', { kind: 'render_ms', ms: 100 });
+    await control.fault('cancelled early', { kind: 'render_ms', ms: 2_000 });
     const job = await newJob('cancelled early');
     const answer = await call(`/v1/jobs/${job.id}/cancel`, { method: 'POST' });
     expect(await answer.json()).toMatchObject({ status: 'canceled', usage: { cost: null } });

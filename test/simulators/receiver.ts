@@ -12,6 +12,8 @@ export interface Receiver {
   readonly url: string;
   readonly received: Received[];
   answer: (delivery: number) => number | { readonly status: number; readonly location: string } | 'never';
+  /** The body of an answer that is a bare status, by the body that came; empty by default. */
+  reply: (body: Buffer) => string;
   close(): Promise<void>;
 }
 
@@ -25,7 +27,7 @@ export async function startReceiver(): Promise<Receiver> {
       received.push({ path: request.url ?? '', headers, body: Buffer.concat(chunks) });
       const answer = receiver.answer(received.length);
       if (answer === 'never') return;
-      if (typeof answer === 'number') response.writeHead(answer).end();
+      if (typeof answer === 'number') response.writeHead(answer).end(receiver.reply(received.at(-1)!.body));
       else response.writeHead(answer.status, { location: answer.location }).end();
     });
   });
@@ -36,6 +38,7 @@ export async function startReceiver(): Promise<Receiver> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     received,
     answer: () => 200,
+    reply: () => '',
     close: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => {

@@ -107,7 +107,7 @@ test('several outputs', async () => {
 });
 
 test('DELETE stops an open task before its render, and destroys a finished one', async () => {
-  await control.fault('to be stopped', { kind: 'render_ms', ms: 200 });
+  await control.fault('to be stopped', { kind: 'render_ms', ms: 600_000 });
   const open = await create('to be stopped');
   expect(await call('DELETE', `tasks/${open}`)).toEqual({ status: 204, body: null });
   expect((await call('GET', `tasks/${open}`)).status).toBe(404);

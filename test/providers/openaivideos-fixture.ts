@@ -1,0 +1,25 @@
+import type { Provider } from '../../src/domain/provider.ts';
+import type { OutboundHttp } from '../../src/net/index.ts';
+import { openaivideos } from '../../src/providers/openaivideos.ts';
+
+export type Settings = Readonly<Record<string, string>>;
+/** The adapter with these settings. @throws with what is wrong with them */
+export const made = (
+  http: OutboundHttp,
+  baseUrl: string,
+  settings: Settings,
+  nowMs?: () => number,
+): Provider => {
+  const read = openaivideos.configure(settings);
+  if ('problems' in read) throw new Error(read.problems.map(({ problem }) => problem).join());
+  return read.configured.create({ http, baseUrl, nowMs });
+};
+
+/** All that aggregators add: JSON, a URL in the job, our URL in the submit, signatures, replayed keys. */
+export const AGGREGATOR = {
+  SUBMIT_FORMAT: 'json',
+  OUTPUT_KEYS: 'video_url',
+  WEBHOOKS: 'standard',
+  CALLBACK_MEMBER: 'callback_url',
+  IDEMPOTENCY: 'replay',
+};
