@@ -21,7 +21,8 @@ const FUNCTIONS = 'prisma/functions/';
 const MIGRATION = 'prisma/migrations/99991231235959_mutant/migration.sql';
 /** Tests of the domain need no servers. */
 const WITHOUT_SERVERS = `export default { test: { include: ['test/domain/**/*.test.ts'] } };\n`;
-const LIMIT_MS = 240_000;
+/** One of the tests starts a whole Darkroom, and the machine may be busy. */
+const LIMIT_MS = 600_000;
 
 export class MutantCopies {
   #root;
