@@ -21,6 +21,11 @@ const WITH_KEY: Readonly<Record<string, readonly string[]>> = {
   fal: [],
   kling: [],
   runway: [],
+  bfl: [],
+  luma: [],
+  veo: ['https://generativelanguage.googleapis.com'],
+  openaivideos: ['https://aggregator.invalid'],
+  minimax: [],
 };
 
 /** Every place that any of them has, and what resembles one. */

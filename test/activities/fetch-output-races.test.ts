@@ -6,6 +6,8 @@ import { PRICE } from '../db/fixtures.ts';
 import { gate, serve, settles, startBench, VIDEO } from './storing.ts';
 
 const test = useDatabase();
+/** A renewal by the attempt that is taken over would take back the end of its lease. */
+const NO_RENEWAL = { storeLeaseMs: 600_000 };
 
 /** As if the worker that holds it stood still: the next attempt may take the output over. */
 const endLease = (id: string) =>
@@ -23,6 +25,7 @@ describe('two attempts at one output', () => {
     const arrived = [gate(), gate()];
     let asked = 0;
     const bench = await startBench(test, {
+      timings: NO_RENEWAL,
       listener: (_request, response) => {
         const n = asked;
         asked += 1;
@@ -81,6 +84,7 @@ describe('two attempts at one output', () => {
     const [hold, arrived] = [gate(), gate()];
     let asked = 0;
     const bench = await startBench(test, {
+      timings: NO_RENEWAL,
       listener: (_request, response) => {
         asked += 1;
         if (asked > 1) {

@@ -9,6 +9,7 @@ import { jobMetrics } from '../../src/metrics/job-metrics.ts';
 import { useDatabase } from '../db/database.ts';
 import { PRICE } from '../db/fixtures.ts';
 import { parseSamples } from '../metrics/samples.ts';
+import { eventually } from '../simulators/control.ts';
 import { serve, settles, startBench, VIDEO } from './storing.ts';
 
 const test = useDatabase();
@@ -202,13 +203,20 @@ describe('a scan', () => {
 
   it('keeps the lease for as long as it takes', async () => {
     const claims: unknown[] = [];
+    const storeLeaseMs = 3_000;
+    const endOfLease = async () => {
+      const [output] = await test.db.prisma.output.findMany({ where: { generationId: bench.id } });
+      return output?.leaseUntil?.getTime() ?? Number.NaN;
+    };
     const bench = await startBench(test, {
       listener: serve(),
-      timings: { storeLeaseMs: 900 },
+      timings: { storeLeaseMs },
       deps: () => ({
         scan: async () => {
-          await sleep(2_000);
-          claims.push(await claimOutputs(test.db, { generationId: bench.id, storeLeaseMs: 900 }));
+          const first = await endOfLease();
+          // So far only once the first one would be over.
+          await eventually(async () => ((await endOfLease()) >= first + storeLeaseMs ? true : undefined));
+          claims.push(await claimOutputs(test.db, { generationId: bench.id, storeLeaseMs }));
           return { kind: 'clean' };
         },
       }),

@@ -59,6 +59,23 @@ describe('an output', () => {
     expect(await bench.files()).toEqual([]);
   });
 
+  it('its run is not overdue before its lease is renewed for the first time', async () => {
+    let due: Promise<{ ms: number }[]> | undefined;
+    const bench = await startBench(test, {
+      timings: { storeLeaseMs: 60_000 },
+      listener: (_request, response) => {
+        due = test
+          .sql<{ ms: number }>(
+            'SELECT (extract(epoch FROM due_at - clock_timestamp()) * 1000)::float8 AS ms FROM generation WHERE id = $1',
+            [bench.id],
+          )
+          .finally(() => response.end(VIDEO));
+      },
+    });
+    expect(await bench.untilStep()).toEqual(settles('succeeded'));
+    expect((await due)![0]!.ms).toBeGreaterThan(20_000);
+  });
+
   it('DL-3: above its limit it is cut off and never stored', async () => {
     const bench = await startBench(test, {
       listener: serve(Buffer.concat([VIDEO, Buffer.alloc(1)])),

@@ -11,7 +11,7 @@ import { Control } from '../simulators/control.ts';
 let simulator: RunningSimulator;
 let http: OutboundHttp;
 let sim: Control;
-const options = (name: string) => ({ credential: { name, apiKey: 'sim-key' }, timeoutMs: 5_000 });
+const options = (name: string) => ({ credential: { name, apiKey: 'sim-key' }, timeoutMs: 60_000 });
 
 beforeAll(async () => {
   simulator = await startSimulator(klingSimulator, { renderMs: 60_000 });

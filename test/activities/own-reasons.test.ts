@@ -53,6 +53,7 @@ describe('a submit that we could not send ourselves', () => {
     const callbacks = {
       current: () => ({ base: 'https://here.example', keyId: 'gone' }),
       url: () => null,
+      secret: () => null,
       submissionOf: () => null,
     };
     for (let n = 0; n < 6; n += 1) {

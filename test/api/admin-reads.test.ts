@@ -48,6 +48,8 @@ describe('GET /admin/v1/generations', () => {
     expect(await found(`${of}&stage=waiting`)).toEqual([running]);
     expect(await found(`tenant=${two.id}&needs_operator=true`)).toEqual([other]);
     expect(await found(`${of}&needs_operator=true`)).toEqual([]);
+    expect(await found(`tenant=${two.id}&needs_operator=true&stage=needs_operator`)).toEqual([other]);
+    expect(await found(`tenant=${two.id}&needs_operator=true&stage=waiting`)).toEqual([]);
     expect(await found(`${of}&provider=infro&model=infro-video&account=default`)).toEqual([running, queued]);
     for (const miss of ['provider=kling', 'model=other', 'account=nobody', 'state=failed', 'overdue=true']) {
       expect(await found(`${of}&${miss}`)).toEqual([]);
@@ -121,7 +123,6 @@ describe('GET /admin/v1/generations', () => {
     ['state=lost', 'invalid_query', 400],
     ['stage=x', 'invalid_query', 400],
     ['overdue=yes', 'invalid_query', 400],
-    ['needs_operator=true&stage=waiting', 'invalid_query', 400],
     ['tenant=x', 'invalid_query', 400],
     ['submission_id=x', 'invalid_query', 400],
     ['job_id=%00', 'invalid_query', 400],

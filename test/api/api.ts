@@ -151,15 +151,13 @@ export function stubDb(
     throw fail;
   };
   const stub: StubDb = { db: undefined as unknown as Db, apiKey: key.text, calls, reads: 0 };
-  const prisma = {
-    async $queryRaw() {
-      stub.reads += 1;
-      return [{ id: key.id, tenantId, secretSha256: key.sha256, scopes, requestsLimited: false }];
-    },
-    generation: { findFirst: refuse, findMany: refuse },
+  const read = async () => {
+    stub.reads += 1;
+    return [{ id: key.id, tenantId, secretSha256: key.sha256, scopes, requestsLimited: false }];
   };
   const db = {
-    prisma,
+    prisma: { $queryRaw: read, generation: { findFirst: refuse, findMany: refuse } },
+    query: (text: string) => (text.includes('FROM api_key') ? read() : refuse()),
     async call(name: string) {
       calls.push(name);
       throw fail;

@@ -121,10 +121,10 @@ describe('streamBody', () => {
       most = Math.max(most, writing);
       chunks.push(chunk.length);
       await new Promise((resolve) => {
-        setTimeout(resolve, chunks.length === 1 ? 400 : 0);
+        setTimeout(resolve, chunks.length === 1 ? 1_500 : 0);
       });
       writing -= 1;
-    }, 200);
+    }, 1_000);
     await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body: Buffer.alloc(100_000) });
     expect([await end(), most, chunks.reduce((sum, bytes) => sum + bytes, 0)]).toEqual(['whole', 1, 100_000]);
   });

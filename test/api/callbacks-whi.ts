@@ -108,6 +108,7 @@ export function callbackProviders(http: OutboundHttp, keysUrl: string): AppDepen
       ['replicate', {}],
       ['fal', { settings: { USER_ID, JWKS_URL: `${keysUrl}/keys` } }],
       ['kling', {}],
+      ['minimax', {}],
     ]),
   });
   const secrets: Readonly<Record<string, readonly string[] | null>> = {

@@ -15,7 +15,7 @@ let api: TestApi;
 let tenant: TestTenant;
 beforeAll(async () => {
   database = await createTestDatabase();
-  db = openDb(database.url, { poolSize: 20 });
+  db = openDb(database.url, { poolSize: 20, connectWithinMs: 60_000 });
   api = await startApi(db);
   tenant = await newTenant(db, { credits: 1_000_000 });
 });

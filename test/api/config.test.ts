@@ -74,6 +74,7 @@ describe('loadApiConfig', () => {
           current: credential,
           webhookSecret: 'required',
           webhookSecrets: ['whsec_a', 'whsec_b'],
+          submitsPerSecond: 10,
           settings: {},
         },
       ],

@@ -36,6 +36,11 @@ describe('the page of the API document', () => {
       'getOutput',
       'deleteOutputs',
       'eraseInput',
+      'createVideo',
+      'listVideos',
+      'getVideo',
+      'deleteVideo',
+      'downloadVideo',
       'uploadInput',
       'getInput',
       'getOutputFile',
@@ -151,7 +156,7 @@ describe('the page of the API document', () => {
     const rule = page.slice(page.indexOf('<section id="schema-PriceRule">'));
     expect(rule.slice(0, 3_000)).toContain('round up to whole credits');
     expect(page).toContain('<tr id="problem-malformed_http">');
-    expect(page).toContain('<td>400, 408, 413, 431</td>');
+    expect(page).toContain('<td>400, 408, 413, 417, 431</td>');
   });
 
   it('puts every table into a box that scrolls by itself', () => {

@@ -17,7 +17,7 @@ export interface Followed {
   readonly frames: readonly Frame[];
   /** Those with an id, so far. */
   events(): Frame[];
-  /** Resolves when the blocks so far fit; rejects after 15 s. */
+  /** Resolves when the blocks so far fit; rejects after a minute. */
   until(fits: (frames: readonly Frame[]) => boolean): Promise<void>;
   /** How it ended: `end` = whole, `cut` = by the other side, or by `leave`. */
   readonly over: Promise<'end' | 'cut'>;
@@ -25,7 +25,7 @@ export interface Followed {
   leave(): void;
 }
 
-const LIMIT_MS = 15_000;
+const LIMIT_MS = 60_000;
 
 export function parseFrame(block: string): Frame {
   const frame: Record<string, unknown> = {};

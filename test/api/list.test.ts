@@ -34,7 +34,7 @@ async function setCreatedAt(id: string, createdAt: Date): Promise<void> {
 /** Newest first: twelve rows of which every three share one millisecond. */
 beforeAll(async () => {
   database = await createTestDatabase();
-  db = openDb(database.url, { poolSize: 10 });
+  db = openDb(database.url, { poolSize: 10, connectWithinMs: 60_000 });
   api = await startApi(db);
   tenant = await newTenant(db);
   await grant(db, tenant.id, 'user-1', 1_000);

@@ -62,6 +62,7 @@ const GENERATION: Kind = {
 /** What stands at the first parameter of a path, by the beginning of the path. A new beginning needs its line here. */
 export const TENANT_KINDS: Readonly<Record<string, Kind>> = {
   '/v1/generations/{id}': GENERATION,
+  '/v1/videos/{id}': { ...GENERATION, code: 'video_not_found' },
   '/v1/inputs/{id}': { code: 'input_not_found', of: ({ input }) => input, unknown: newId('inp') },
   '/v1/webhook-endpoints/{endpoint}': {
     code: 'webhook_endpoint_not_found',

@@ -12,7 +12,7 @@ let api: TestApi;
 let tenant: TestTenant;
 beforeAll(async () => {
   database = await createTestDatabase();
-  db = openDb(database.url, { poolSize: 5 });
+  db = openDb(database.url, { poolSize: 5, connectWithinMs: 60_000 });
   api = await startApi(db);
   tenant = await newTenant(db, { credits: 120 });
 });
@@ -54,7 +54,7 @@ describe('GET /v1/models', () => {
       outputs: { max_count: 1, media_types: ['video/mp4'] },
       paused: false,
       expected_duration_seconds: 180,
-      deadline_seconds: { default: 1_800, max: 7_200 },
+      deadline_seconds: { default: 1_800, min: 181, max: 7_200 },
     });
     const schema = cinema?.['input_schema'] as { properties: Record<string, object> };
     expect(schema.properties).toMatchObject({

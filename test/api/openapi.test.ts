@@ -125,7 +125,8 @@ describe('the API document', () => {
       for (const code of problemsOf(route)) {
         const response = responses[String(PROBLEMS[code].status)];
         expect(response?.description).toContain(`\`${code}\``);
-        expect(Object.keys(response?.content ?? {})).toEqual(['application/problem+json']);
+        const shape = route.errorShape === 'video' ? 'application/json' : 'application/problem+json';
+        expect(Object.keys(response?.content ?? {})).toEqual([shape]);
       }
     }
     const used = new Set(ROUTES.flatMap((route) => problemsOf(route)));

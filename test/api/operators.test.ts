@@ -112,7 +112,7 @@ describe('/admin/v1/tenants/{id}/limits', () => {
     ]);
   });
 
-  it('unknown tenants and accounts are 404', async () => {
+  it('unknown tenants are 404, an account that does not exist yet is 409', async () => {
     const tenant = await newTenant(suite.db);
     for (const id of [UNKNOWN_TENANT, 'x', '%00']) {
       expect(codeOf(await read(`tenants/${id}/limits`))).toEqual([404, 'tenant_not_found']);
@@ -120,7 +120,7 @@ describe('/admin/v1/tenants/{id}/limits', () => {
       expect(codeOf(answer)).toEqual([404, 'tenant_not_found']);
     }
     const body = { scope: 'account', account: 'nobody', ...NONE, reason: 'x' };
-    expect(codeOf(await put(`tenants/${tenant.id}/limits`, body))).toEqual([404, 'account_not_found']);
+    expect(codeOf(await put(`tenants/${tenant.id}/limits`, body))).toEqual([409, 'unknown_account']);
   });
 
   it.each<[string, object, string]>([

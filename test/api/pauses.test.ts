@@ -80,11 +80,18 @@ describe('POST /admin/v1/pauses', () => {
   it.each([
     ['provider', 'klng', 'kling'],
     ['model', 'infro-vidoe', 'infro-video'],
-    ['tenant', 'ten_none', 'darkroom tenant list'],
   ])('an unknown %s is refused, with what there is', async (kind, target, named) => {
     for (const answer of [await pause(kind, target), await resume(kind, target)]) {
       expect([codeOf(answer), pathsOf(answer)]).toEqual([[400, 'invalid_request'], ['/target']]);
       expect(answer.text).toContain(named);
+    }
+    expect(await list()).toEqual([]);
+  });
+
+  it('an unknown tenant is 404', async () => {
+    for (const answer of [await pause('tenant', 'ten_none'), await resume('tenant', 'ten_none')]) {
+      expect(codeOf(answer)).toEqual([404, 'tenant_not_found']);
+      expect(answer.text).toContain('darkroom tenant list');
     }
     expect(await list()).toEqual([]);
   });

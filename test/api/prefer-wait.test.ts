@@ -64,6 +64,7 @@ async function start(
   await connected;
   return {
     api,
+    changes,
     waiting: waiters.waiting,
     hint: (payload: string | null) => listeners.forEach((l) => l(payload)),
   };
@@ -107,11 +108,13 @@ describe('Prefer: wait', () => {
   it('a change between the first read and the wait is not missed', async () => {
     const { api } = await start();
     const { tenant, id } = await ask(api);
-    const find = test.db.prisma.generation.findFirst.bind(test.db.prisma.generation);
-    const spy = vi
-      .spyOn(test.db.prisma.generation, 'findFirst')
-      .mockImplementationOnce(((query: Parameters<typeof find>[0]) =>
-        find(query).then((row) => cancel(id).then(() => row))) as never);
+    const query = test.db.query.bind(test.db);
+    let reads = 0;
+    const spy = vi.spyOn(test.db, 'query').mockImplementation(async (...read) => {
+      const rows = await query(...read);
+      if (read[0].includes('FROM generation') && (reads += 1) === 1) await cancel(id);
+      return rows;
+    });
     expect(facts(await wait(api, tenant, id))).toEqual([200, 'cancelled', 'wait=60']);
     spy.mockRestore();
   });
@@ -139,22 +142,30 @@ describe('Prefer: wait', () => {
   });
 
   it('twenty that wait for what does not move cost the one look of all, and nothing else', async () => {
-    const { api, waiting } = await start({ lookEveryMs: 50 });
+    const { api, waiting, changes } = await start({ lookEveryMs: 50 });
     const asked = await Promise.all(Array.from({ length: 20 }, () => ask(api)));
+    // Followed from the first: a look at one generation alone is then a waiter's own, never the one of all.
+    const nobodys = ['gen_a', 'gen_b'];
+    for (const generationId of nobodys) {
+      changes.follow({ generationId, tenantId: 'ten_x', onChange: () => {} });
+    }
+    const looks = vi.spyOn(test.db.prisma.generation, 'findMany');
+    const idsOf = ([query]: readonly unknown[]) => (query as { where: { id: { in: string[] } } }).where.id.in;
     const answers = asked.map(({ tenant, id }) => wait(api, tenant, id));
     await expect.poll(waiting, LIMIT).toBe(20);
-    const looks = vi.spyOn(test.db.prisma.generation, 'findMany');
-    // Each is told once after it began to follow, and looks once for itself.
-    await expect.poll(() => looks.mock.calls.length, LIMIT).toBeGreaterThanOrEqual(23);
+    // Each looks before it waits, once it follows, and when it was told, which is once.
+    await expect
+      .poll(() => looks.mock.calls.filter((call) => idsOf(call).length === 1).length, LIMIT)
+      .toBe(60);
+    await Promise.all(looks.mock.results.map(({ value }) => value as Promise<unknown>));
     const statements = vi.spyOn(pg.Client.prototype, 'query');
     const before = looks.mock.calls.length;
     await expect.poll(() => looks.mock.calls.length - before, LIMIT).toBeGreaterThanOrEqual(5);
     await looks.mock.results.at(-1)!.value;
     expect(statements.mock.calls.length).toBeGreaterThanOrEqual(4);
     expect(statements.mock.calls.length).toBeLessThanOrEqual(looks.mock.calls.length - before + 1);
-    for (const [query] of looks.mock.calls.slice(before)) {
-      expect(query).toMatchObject({ where: { id: { in: asked.map(() => expect.any(String) as string) } } });
-    }
+    const all = [...nobodys, ...asked.map(({ id }) => id)].toSorted();
+    for (const call of looks.mock.calls.slice(before)) expect(idsOf(call).toSorted()).toEqual(all);
     statements.mockRestore();
     looks.mockRestore();
     for (const { id } of asked) await cancel(id);

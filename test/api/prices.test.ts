@@ -72,7 +72,7 @@ interface Field {
   readonly minimum?: number;
   readonly maximum?: number;
   readonly maxLength?: number;
-  readonly format?: string;
+  readonly pattern?: string;
   readonly default?: string | number | boolean;
 }
 interface PublishedModel {
@@ -122,7 +122,7 @@ function valueOf(field: Field): fc.Arbitrary<string | number | boolean> {
   if (field.enum !== undefined) return fc.constantFrom(...field.enum);
   if (field.type === 'boolean') return fc.boolean();
   if (field.type === 'integer') return fc.integer({ min: field.minimum ?? 0, max: field.maximum ?? 1_000 });
-  if (field.format === 'uri-reference') return fc.constant(imageId);
+  if (field.pattern?.includes('inp_') === true) return fc.constant(imageId);
   // Units of one to four code points, of one to eleven bytes.
   const unit = fc.constantFrom('a', 'ß', '界', '😊', '👩‍🚀', ' ');
   const most = Math.floor(((field.maxLength ?? 100) - 1) / 4);
@@ -149,7 +149,7 @@ let imageId: string;
 const files = useFiles();
 beforeAll(async () => {
   database = await createTestDatabase();
-  db = openDb(database.url, { poolSize: 10 });
+  db = openDb(database.url, { poolSize: 10, connectWithinMs: 60_000 });
   api = await startApi(db, { ...files.parts, catalogue: CATALOGUE });
   tenant = await newTenant(db, { credits: 1_000_000_000 });
   imageId = String((await upload(api.url, tenant)).json()['id']);
@@ -163,10 +163,8 @@ afterAll(async () => {
 
 describe('one price', () => {
   it('the rule in words, the quote and the credits held agree on any input', async () => {
-    const asked = fc.constantFrom(...models).chain((model) => fc.tuple(fc.constant(model), inputOf(model)));
-    const seen = new Set<string>();
-    await fc.assert(
-      fc.asyncProperty(asked, async ([model, input]) => {
+    const agree = (model: PublishedModel) =>
+      fc.asyncProperty(inputOf(model), async (input) => {
         const body = { model: model.id, input };
         const quoted = await sendJson(api.url, tenant.key, { path: '/v1/quotes', body });
         expect(quoted.status, quoted.text).toBe(200);
@@ -177,16 +175,13 @@ describe('one price', () => {
         const price = priceByTheWords(model, input);
         expect([BigInt(quote.credits), BigInt(credits.held)]).toEqual([price, price]);
         expect(quote.credits_per_output * quote.outputs).toBe(quote.credits);
-        seen.add(model.id);
-      }),
-      { numRuns: 200 },
-    );
-    expect([...seen].sort()).toEqual(models.map(({ id }) => id).sort());
+      });
+    for (const model of models) await fc.assert(agree(model), { numRuns: Math.ceil(200 / models.length) });
     const held = await db.prisma.hold.aggregate({ _sum: { amount: true }, where: { state: 'held' } });
     const balance = (await get(api.url, tenant, '/v1/credits')).json();
     expect(balance['held']).toBe(Number(held._sum.amount));
     expect(balance['available']).toBe(1_000_000_000 - Number(held._sum.amount));
-  }, 60_000);
+  });
 
   it('by hand: rounded up once for each output, then multiplied', async () => {
     const quote = async (model: string, input: Input) =>

@@ -150,8 +150,8 @@ describe('the server', () => {
   });
 
   it('LIM-1 four hundred slow senders are cut off with 408; others are served meanwhile', async () => {
-    const own = await startApi(stub.db, {}, { bodyTimeoutMs: 1_500 });
-    own.server.headersTimeout = 1_000;
+    const own = await startApi(stub.db, {}, { bodyTimeoutMs: 6_000 });
+    own.server.headersTimeout = 6_000;
     const slowBody =
       `POST /v1/generations HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${stub.apiKey}\r\nIdempotency-Key: k\r\n` +
       'Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{';

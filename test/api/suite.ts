@@ -22,7 +22,7 @@ export function useApi(options: Partial<AppDependencies> = {}): ApiSuite {
   };
   beforeAll(async () => {
     const database = await createTestDatabase();
-    const db = openDb(database.url, { poolSize: 20 });
+    const db = openDb(database.url, { poolSize: 20, connectWithinMs: 60_000 });
     const [api, operator] = await Promise.all([startApi(db, options), newOperator(db)]);
     opened = { db, api, operator, drop: () => database.drop() };
   });
@@ -48,9 +48,10 @@ export function useApi(options: Partial<AppDependencies> = {}): ApiSuite {
   };
 }
 
-/** Status and code of a problem. */
+/** Status and code of a problem, in either shape. */
 export function codeOf(answer: Answer): [number, unknown] {
-  return [answer.status, answer.json()['code']];
+  const { code, error } = answer.json() as { code?: string; error?: { code: string } };
+  return [answer.status, code ?? error?.code];
 }
 
 /** The pointers of all wrong fields that a problem names. */

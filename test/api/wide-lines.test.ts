@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Db } from '../../src/db/index.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { makeCallbackToken } from '../../src/domain/keyring.ts';
 import { traceIdOf } from '../../src/domain/trace-id.ts';
@@ -145,14 +146,17 @@ describe('LOG-1 one wide line a request', () => {
   it('a client that left before the answer: 499, and what broke after its end is still told', async () => {
     let fail: (error: Error) => void = () => {};
     const leaves = new AbortController();
-    const findFirst = () => {
+    const readGeneration = () => {
       leaves.abort();
       return new Promise<never>((_resolve, reject) => {
         fail = reject;
       });
     };
     const stub = stubDb();
-    Object.assign(stub.db.prisma, { generation: { findFirst } });
+    const query = stub.db.query.bind(stub.db);
+    const broken: Db['query'] = (text, values) =>
+      text.includes('FROM generation') ? readGeneration() : query(text, values);
+    Object.assign(stub.db, { query: broken });
     const api = await startApi(stub.db);
     const requestId = nextId();
     const left = fetch(`${api.url}/v1/generations/${newId('gen')}`, {

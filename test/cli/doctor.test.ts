@@ -41,6 +41,9 @@ async function newOutput(): Promise<string> {
   return `${generation}/0-1`;
 }
 
+/** Progress is told to whoever waits, so a busy machine has some. */
+const withoutProgress = (stderr: string) => stderr.replaceAll(/^\d+ of \d+: .*\n/gm, '');
+
 /** One statement with every guard off, undone by the second. */
 async function violated(statement: string, undo: string) {
   const client = new pg.Client({ connectionString: database.url });
@@ -62,7 +65,7 @@ describe('darkroom doctor', () => {
     const names = (await readInvariants()).map(({ name }) => name);
     expect(names.length).toBeGreaterThanOrEqual(27);
     const { code, stdout, stderr } = await darkroom('doctor');
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect({ code, stderr: withoutProgress(stderr) }).toEqual({ code: 0, stderr: '' });
     expect(stdout.trimEnd().split('\n')).toEqual([
       ...names.map((name) => `ok  ${name}`),
       `ok  ${FILES}`,
@@ -82,7 +85,7 @@ describe('darkroom doctor', () => {
     expect(ran.code).toBe(1);
     expect(ran.stdout).toMatch(new RegExp(`^1 +${name} +${generation}$`, 'm'));
     expect(ran.stdout).not.toContain('invariants hold');
-    expect(ran.stderr).toMatch(
+    expect(withoutProgress(ran.stderr)).toMatch(
       /^1 of \d+ invariants are violated: see "An invariant is violated" in OPERATIONS\.md\.\n$/,
     );
     expect(json.code).toBe(1);

@@ -3,6 +3,7 @@ import { createGeneration, listUsageLimits } from '../../src/db/index.ts';
 import { callRaw, useDatabase } from '../db/database.ts';
 import { create, grant, newGeneration, newTenant } from '../db/fixtures.ts';
 import { estimated, started } from '../db/sales.ts';
+import { untilWaiting } from '../db/waiting.ts';
 import { commandsOn, jsonOf } from './run.ts';
 
 const test = useDatabase();
@@ -103,13 +104,7 @@ describe('darkroom limit', () => {
     await other.query('SELECT 1 FROM tenant WHERE id = $1 FOR NO KEY UPDATE', [id]);
     const mine = setLimit(id, '--credits-per-day', '2');
     const limit = { ...ALL_NONE, tenantId: id, scope: 'tenant', account: null, reason: 'r', actor: 'other' };
-    await expect
-      .poll(() =>
-        test.sql(
-          `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-        ),
-      )
-      .toHaveLength(1);
+    await untilWaiting(test, 1);
     await callRaw(other, 'set_usage_limit', { ...limit, generationsInFlight: 1 });
     await other.query('COMMIT');
     expect(await mine).toMatchObject({ code: 0 });

@@ -131,7 +131,7 @@ describe('the examples', () => {
       expect(await watched.text()).toMatch(/^event: terminal$/m);
       await eventually(
         async () => (output.includes(`webhook generation.succeeded ${made.id}`) ? true : undefined),
-        20_000,
+        90_000,
       );
       expect((await post(`${url}/webhooks/darkroom`, { forged: true })).status).toBe(400);
       for (const path of ['/', '/client/index.js', '/openapi-fetch/index.mjs']) {

@@ -94,13 +94,13 @@ describe('create', () => {
 
   it('stops at once when it is aborted, in a pause as in a request', async () => {
     const stop = new AbortController();
-    const { client, seen } = await serving((response, n) => {
-      if (n === 0) json(response, 503, {}, { 'Retry-After': '60' });
-    });
     const reason = new Error('no more');
-    const call = client.create(REQUEST, { signal: stop.signal });
-    setTimeout(() => stop.abort(reason), 100);
-    await expect(call).rejects.toThrow();
+    const { client, seen } = await serving((response, n) => {
+      if (n > 0) return;
+      json(response, 503, {}, { 'Retry-After': '60' });
+      setTimeout(() => stop.abort(reason), 100);
+    });
+    await expect(client.create(REQUEST, { signal: stop.signal })).rejects.toThrow();
     expect(seen).toHaveLength(1);
   });
 });

@@ -79,7 +79,8 @@ describe('the change feed', () => {
         `SELECT pg_terminate_backend(pid) AS killed FROM pg_stat_activity
          WHERE datname = current_database() AND application_name = 'darkroom-listen'`,
       );
-      expect(killed).toEqual([{ killed: true }]);
+      // Sessions that earlier tests or rounds have ended may still be there.
+      expect(killed).toContainEqual({ killed: true });
     }
     await vi.waitFor(() => expect(payloads).toEqual([null, 'gen_1', null, 'gen_2', null]), LIMIT);
     expect(problems).toHaveLength(2);
@@ -88,7 +89,7 @@ describe('the change feed', () => {
   it('a connection over which nothing comes any more is noticed and made again', async () => {
     const tunnel = await openTunnel(test.url);
     open.push(tunnel);
-    const { payloads, problems } = listen(tunnel.url, { probeEveryMs: 100, answerWithinMs: 1_000 });
+    const { payloads, problems } = listen(tunnel.url, { probeEveryMs: 100, answerWithinMs: 5_000 });
     await vi.waitFor(() => expect(payloads).toEqual([null]), LIMIT);
     tunnel.swallow();
     await vi.waitFor(() => expect(payloads).toEqual([null, null]), LIMIT);

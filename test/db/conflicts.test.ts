@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { claimDueGenerations, openDb, readCredits, settle } from '../../src/db/index.ts';
+import { eventually } from '../simulators/control.ts';
 import { tally, useDatabase } from './database.ts';
 import { balance, facts, generationOf } from './facts.ts';
 import { newTenant } from './fixtures.ts';
@@ -10,28 +11,26 @@ import { delivered, EXPIRED, ledgerOf, resolve, SUCCEEDED } from './money.ts';
 const test = useDatabase({ poolSize: 12 });
 const credits = (tenant: Tenant) => readCredits(test.db, tenant.id, 'default');
 
-/** How many deadlocks PostgreSQL has broken in this database; its statistics come a moment later. */
+/** How many deadlocks PostgreSQL has broken in this database; its statistics come up to 10 s later. */
 async function deadlocks(atLeast: number): Promise<number> {
   for (let tried = 0; ; tried += 1) {
     const [row] = await test.sql<{ count: number }>(
       `SELECT deadlocks::int AS count FROM pg_stat_database WHERE datname = current_database()`,
     );
     const count = row?.count ?? 0;
-    if (count >= atLeast || tried >= 40) return count;
+    if (count >= atLeast || tried >= 200) return count;
     await sleep(100);
   }
 }
 
 /** Until some session waits for a lock that this one holds. */
 async function untilBlockedBy(pid: number): Promise<void> {
-  for (let tried = 0; tried < 100; tried += 1) {
+  await eventually(async () => {
     const waiting = await test.sql('SELECT 1 FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))', [
       pid,
     ]);
-    if (waiting.length > 0) return;
-    await sleep(20);
-  }
-  throw new Error('Nobody waits for that session.');
+    return waiting.length > 0 ? true : undefined;
+  });
 }
 
 /** Makes every capture fail with this SQLSTATE, as long as the work runs. */
@@ -63,7 +62,7 @@ describe('G7 a capture that PostgreSQL undoes', () => {
     await untilBlockedBy(rows[0]!.pid);
     await other.query('SELECT 1 FROM generation WHERE id = $1 FOR UPDATE', [id]);
     await other.query('COMMIT');
-    expect(await settling).toEqual({ outcome: 'settled', ...SUCCEEDED, captured: 100 });
+    expect(await settling).toMatchObject({ outcome: 'settled', ...SUCCEEDED, captured: 100 });
     expect(await deadlocks(before + 1)).toBe(before + 1);
     expect(await ledgerOf(test.db, id)).toEqual([['capture', -100]]);
     expect(await credits(tenant)).toEqual(balance(900, 0, 100));

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import {
   claimDueGenerations,
   claimLateObservations,
@@ -101,6 +101,13 @@ function operations(tenant: Tenant, id: string, n: number): (() => Promise<unkno
 }
 
 describe('G7 no deadlock between operators and runs', () => {
+  // Whoever came last of those who paused and resumed has left it so.
+  afterEach(async () => {
+    const by = { actor: 'cli:ann', reason: 'ticket 4711' };
+    await resumeTarget(test.db, { kind: 'model', target: 'infro-video', ...by });
+    await resumeTarget(test.db, { kind: 'provider', target: 'infro', ...by });
+  });
+
   it('384 operations on one account end without an error, each generation ends once, and the account is exact', async () => {
     const { db } = test;
     const tenant = await newTenant(db, 10_000);

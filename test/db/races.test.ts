@@ -137,7 +137,7 @@ describe('G6 T17 T46 one hold, many who end it', () => {
     const first = await test.connect();
     await first.query('BEGIN');
     const won = await callRaw(first, 'settle', { generationId: id, ...SUCCEEDED });
-    expect(won).toEqual({ outcome: 'settled', state: 'succeeded', errorCode: null, captured: 80 });
+    expect(won).toMatchObject({ outcome: 'settled', state: 'succeeded', errorCode: null, captured: 80 });
     const second = settle(test.db, id, SUCCEEDED);
     const byHand = resolve(test.db, id, 'failed');
     await first.query('COMMIT');

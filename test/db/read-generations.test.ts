@@ -26,7 +26,7 @@ describe('reading generations', () => {
     expect(await findGeneration(test.db, owner.id, id)).toMatchObject({
       id,
       hold: { state: 'held' },
-      account: { name: 'default' },
+      account: 'default',
     });
     expect(await findGeneration(test.db, stranger.id, id)).toBeNull();
     expect(await listGenerations(test.db, { tenantId: stranger.id, limit: 10 })).toEqual([]);

@@ -30,6 +30,14 @@ const VERSION_0_2 = [
   '20261129200100_money_functions',
 ];
 const VERSION_0_3 = ['20261130100000_delivery_tables', '20261130100100_delivery_functions'];
+const LATER = [
+  '20261130200000_operating_tables',
+  '20261130200100_operating_functions',
+  '20261130300000_flat_tables',
+  '20261130300010_flat_deliveries',
+  '20261130300020_flat_callbacks',
+  '20261130300100_flat_functions',
+];
 
 let database: TestDatabase;
 let client: pg.Client;
@@ -151,7 +159,7 @@ async function callBack(submissionId: string | null, eventKey: string): Promise<
   ]);
 }
 
-it('a database of version 0.1 with money in it goes on under version 0.2 and 0.3', async () => {
+it('a database of version 0.1 with money in it goes on under every later version', async () => {
   await apply(VERSION_0_1);
   const tenant = { id: newId('ten'), accountId: newId('acc') };
   await client.query(`INSERT INTO tenant (id, name) VALUES ($1, 'old')`, [tenant.id]);
@@ -248,6 +256,18 @@ it('a database of version 0.1 with money in it goes on under version 0.2 and 0.3
     events: 0,
     webhooks: 0,
     more: false,
+  });
+  expect(await sound()).toEqual([]);
+
+  await apply(LATER);
+
+  const last = await create();
+  await accept(last);
+  await succeed(last, null);
+  await storeOutput(last);
+  expect(await settle(db, last, succeeded)).toMatchObject({
+    outcome: 'settled',
+    times: { provider: 'infro', sinceCallbackMs: null, sinceSuccessMs: expect.any(Number) as number },
   });
   expect(await sound()).toEqual([]);
 });

@@ -46,7 +46,14 @@ export async function seen(db: Db, statements: readonly string[]): Promise<strin
     .$transaction(async (tx) => {
       await tx.$executeRawUnsafe('SET LOCAL session_replication_role = replica');
       for (const statement of statements) await tx.$executeRawUnsafe(statement);
-      found = Object.keys(await violations({ ...db, prisma: tx as Db['prisma'] }));
+      // As a pool whose every call is inside this transaction.
+      const prisma = new Proxy(tx, {
+        get: (target, name) =>
+          name === '$transaction'
+            ? (run: (inner: typeof tx) => unknown) => run(tx)
+            : (Reflect.get(target, name) as unknown),
+      }) as unknown as Db['prisma'];
+      found = Object.keys(await violations({ ...db, prisma }));
       throw undo;
     })
     .catch((error: unknown) => {

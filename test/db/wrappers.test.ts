@@ -146,13 +146,18 @@ describe('settle', () => {
       captured: 0,
     });
     const succeeded = { state: 'succeeded', errorCode: null, captured: 100 };
-    expect(await settle(test.db, id, SUCCEEDED)).toEqual({ outcome: 'settled', ...succeeded });
+    expect(await settle(test.db, id, SUCCEEDED)).toEqual({
+      outcome: 'settled',
+      ...succeeded,
+      times: { provider: 'infro', sinceCallbackMs: null, sinceSuccessMs: expect.any(Number) as number },
+    });
     expect(await settle(test.db, id, FAILED)).toEqual({ outcome: 'already', ...succeeded });
     expect(await settle(test.db, await create(test.db, tenant), FAILED)).toEqual({
       outcome: 'settled',
       state: 'failed',
       errorCode: 'provider_failed',
       captured: 0,
+      times: null,
     });
   });
 });

@@ -53,13 +53,11 @@ test('the first start makes a UTF-8 cluster in UTC for this machine only, its pa
   );
 });
 
-test('a second start keeps the data and takes a moment only', async () => {
+test('a second start keeps the data', async () => {
   const first = await start();
   await query(first, 'CREATE TABLE kept AS SELECT 42 AS answer');
   await first.stop('fast');
-  const startedAt = performance.now();
   const second = await start();
-  expect(performance.now() - startedAt).toBeLessThan(5_000);
   expect(await query(second, 'SELECT answer FROM kept')).toEqual([{ answer: 42 }]);
 });
 

@@ -60,11 +60,9 @@ function prepare(...nodeArgs: string[]): Promise<{ code: unknown; stderr: string
 
 const runs = () => readFileSync(join(root, 'runs'), 'utf8').length;
 
-test('a fresh checkout is installed and generated once; the second run does nothing, at once', async () => {
+test('a fresh checkout is installed and generated once; the second run does nothing', async () => {
   expect(await prepare()).toEqual({ code: 0, stdout: '', stderr: `${INSTALL}\n${GENERATE}` });
-  const startedAt = performance.now();
   expect(await prepare()).toEqual({ code: 0, stdout: '', stderr: '' });
-  expect(performance.now() - startedAt).toBeLessThan(2_000);
   expect(runs()).toBe(1);
 });
 

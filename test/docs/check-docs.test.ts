@@ -11,14 +11,16 @@ let folder = '';
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 /** The checker's lines about a README in a small checkout of its own. */
-function check(readme: string): { lines: string[]; status: number | null } {
+function check(readme: string, security = ''): { lines: string[]; status: number | null } {
   folder = mkdtempSync(join(tmpdir(), 'darkroom-docs-'));
   const files = {
     'README.md': readme,
+    'SECURITY.md': security,
     'package.json': '{"scripts": {"start": "node ."}}',
     'docs/OTHER.md': '# The other one\n\n## What, if not?\n',
     'src/cli/key.ts': `new Command('key').addCommand(new Command('create'))`,
     'test/a.test.ts': `it('does it', () => {})`,
+    'test/b.testsuite.ts': 'it(`does "more", or less`, () => {})',
   };
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
@@ -54,5 +56,29 @@ describe('scripts/check-docs.mjs', () => {
     const { lines, status } = check(text);
     expect(lines).toContain(`README.md: ${problem}`);
     expect(status).toBe(1);
+  });
+
+  it('takes several tests in one cell, each with its whole title', () => {
+    const cell = (title: string) =>
+      `| \`test/a.test.ts\` "${title}"; \`test/b.testsuite.ts\` "does "more", or less" |`;
+    expect(check(cell('does it')).lines).toEqual([]);
+    expect(check(cell('does')).lines).toEqual(['README.md: test/a.test.ts has no test "does"']);
+    expect(check(cell('does it').replace('or less', 'or')).lines).toEqual([
+      'README.md: test/b.testsuite.ts has no test "does "more", or"',
+    ]);
+  });
+
+  it('each row of SECURITY.md has a test, or says that it has none', () => {
+    const table = (...rows: string[]) =>
+      ['| requirement | what | test |', '| --- | --- | --- |', ...rows].join('\n');
+    const good = [
+      '| A | is | `test/a.test.ts` "does it" |',
+      '| B | **not met** | |',
+      "| C | **operator's part** | |",
+    ];
+    expect(check('', table(...good)).lines).toEqual([]);
+    expect(check('', table(...good, '| D | is | |')).lines).toEqual([
+      `SECURITY.md: "D" names no test, and is neither "not met" nor the operator's part`,
+    ]);
   });
 });

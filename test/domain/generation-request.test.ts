@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { DEFAULT_CATALOGUE } from '../../src/domain/default-catalogue.ts';
-import { anyRequestSchema, requestSchema } from '../../src/domain/generation-request.ts';
+import { anyRequestSchema, minDeadlineSeconds, requestSchema } from '../../src/domain/generation-request.ts';
 
 const cinema = DEFAULT_CATALOGUE.models.find(({ id }) => id === 'cinema-video')!;
 const schema = requestSchema(cinema);
@@ -29,8 +29,19 @@ describe('requestSchema', () => {
     });
   });
 
-  it.each([1, 1.5, 0, -1, 2 ** 53, Number.NaN, '1', null])('the deadline %s', (deadline_seconds) => {
-    expect(wrong({ deadline_seconds })).toEqual(deadline_seconds === 1 ? [] : ['deadline_seconds']);
+  it.each([1, 180, 181.5, 0, -1, 2 ** 53, Number.NaN, '300', null])(
+    'refuses the deadline %s',
+    (deadline_seconds) => {
+      expect(wrong({ deadline_seconds })).toEqual(['deadline_seconds']);
+    },
+  );
+
+  it('has no deadline within which nothing would be submitted, and says the shortest', () => {
+    expect(minDeadlineSeconds(cinema)).toBe(181);
+    expect(wrong({ deadline_seconds: 181 })).toEqual([]);
+    expect(schema.safeParse({ ...body, deadline_seconds: 180 }).error?.issues).toMatchObject([
+      { message: 'Use at least 181: a job of this model takes 180 seconds.' },
+    ]);
   });
 
   it('goes to the longest deadline of its model', () => {
@@ -80,6 +91,9 @@ describe('metadata', () => {
     ['a key of 65 characters', { ['k'.repeat(65)]: '' }, false],
     ['an empty key', { '': 'v' }, false],
     ['a key with a space', { 'a b': 'v' }, false],
+    ['a key that no JSON reader of ours takes', { constructor: 'v' }, false],
+    ['a key that begins like it', { constructors: 'v' }, true],
+    ['500 characters of two units each', { k: '😀'.repeat(500) }, true],
     ['a value of 500 characters', { k: 'v'.repeat(500) }, true],
     ['a value of 501 characters', { k: 'v'.repeat(501) }, false],
     ['a value with NUL', { k: 'a\0b' }, false],
@@ -97,6 +111,6 @@ describe('anyRequestSchema', () => {
     expect(any.parse({ model: 'quick-image', input: { prompt: 'a cat' } }).input).toMatchObject({ count: 1 });
     expect(any.safeParse({ model: 'quick-image', input: { prompt: 'x', audio: true } }).success).toBe(false);
     const { oneOf } = z.toJSONSchema(any, { io: 'input' });
-    expect(oneOf).toHaveLength(7);
+    expect(oneOf).toHaveLength(18);
   });
 });

@@ -22,6 +22,22 @@ function limits(input: InputSpec): unknown {
 const seconds5or10 = { type: 'integer', enum: [5, 10], minimum: 5, maximum: 10, default: 5 };
 const text = (maxLength: number) => ({ type: 'string', minLength: 1, maxLength });
 const choice = (...values: string[]) => ({ type: 'string', enum: values, default: values[0] });
+const fluxFields = {
+  prompt: text(2_000),
+  aspect_ratio: choice('1:1', '16:9', '9:16', '4:3', '3:4'),
+  seed: { type: 'integer', minimum: 0, maximum: 2_147_483_647 },
+};
+const rayFields = {
+  prompt: text(6_000),
+  duration_seconds: { type: 'integer', enum: [5], minimum: 5, maximum: 5, default: 5 },
+  resolution: choice('720p'),
+  aspect_ratio: choice('16:9', '9:16', '1:1', '4:3', '3:4', '21:9'),
+};
+const hailuoFields = {
+  prompt: text(7_000),
+  duration_seconds: { type: 'integer', minimum: 4, maximum: 15, default: 5 },
+  resolution: choice('768p', '2k'),
+};
 
 describe('the JSON Schema of an input, as a frontend gets it', () => {
   it.each([
@@ -49,7 +65,7 @@ describe('the JSON Schema of an input, as a frontend gets it', () => {
       'animate-image',
       {
         prompt: text(1_000),
-        image_url: { type: 'string', format: 'uri-reference', maxLength: 2_048 },
+        image_url: { type: 'string', maxLength: 2_048 },
         duration_seconds: seconds5or10,
       },
       ['prompt', 'image_url'],
@@ -64,6 +80,53 @@ describe('the JSON Schema of an input, as a frontend gets it', () => {
       },
       ['prompt'],
     ],
+    ['flux-image', fluxFields, ['prompt']],
+    [
+      'flux-edit',
+      { ...fluxFields, image_url: { type: 'string', maxLength: 2_048 } },
+      ['prompt', 'image_url'],
+    ],
+    [
+      'flux-video',
+      {
+        prompt: text(2_000),
+        duration_seconds: { type: 'integer', minimum: 5, maximum: 20, default: 5 },
+        resolution: choice('hd', 'fhd'),
+        aspect_ratio: choice('16:9', '9:16', '1:1'),
+        audio: { type: 'boolean', default: true },
+      },
+      ['prompt'],
+    ],
+    ['ray-video', rayFields, ['prompt']],
+    [
+      'ray-animate',
+      { ...rayFields, image_url: { type: 'string', maxLength: 2_048 } },
+      ['prompt', 'image_url'],
+    ],
+    [
+      'uni-image',
+      { prompt: text(6_000), aspect_ratio: choice('1:1', '16:9', '9:16', '3:2', '2:3') },
+      ['prompt'],
+    ],
+    [
+      'relayed-video',
+      {
+        prompt: text(2_000),
+        duration_seconds: { type: 'integer', enum: [4, 8, 12], minimum: 4, maximum: 12, default: 4 },
+        aspect_ratio: choice('16:9', '9:16'),
+      },
+      ['prompt'],
+    ],
+    [
+      'hailuo-video',
+      { ...hailuoFields, aspect_ratio: choice('16:9', '9:16', '1:1', '4:3', '3:4', '21:9') },
+      ['prompt'],
+    ],
+    [
+      'hailuo-animate',
+      { ...hailuoFields, image_url: { type: 'string', maxLength: 2_048 } },
+      ['prompt', 'image_url'],
+    ],
     ['clear-speech', { text: text(1_000), voice: choice('Maya', 'Arjun') }, ['text']],
   ])('%s', (id, fields, required) => {
     const model = DEFAULT_CATALOGUE.models.find((each) => each.id === id)!;
@@ -76,8 +139,19 @@ describe('the JSON Schema of an input, as a frontend gets it', () => {
       'infro-video-polled',
       'standard-video',
       'cinema-video',
+      'veo-video',
+      'veo-animate',
       'animate-image',
+      'flux-video',
+      'relayed-video',
+      'ray-video',
+      'ray-animate',
+      'hailuo-video',
+      'hailuo-animate',
       'quick-image',
+      'flux-image',
+      'flux-edit',
+      'uni-image',
       'clear-speech',
     ]);
   });

@@ -11,6 +11,7 @@ import { timingsSchema } from '../../src/domain/timings.ts';
 import { newId } from '../../src/domain/ids.ts';
 import type { RunView } from '../../src/domain/step.ts';
 import { COLLECT_QUEUE, GENERATE_MEDIA, MAIN_QUEUE, submitQueue } from '../../src/workflows/messages.ts';
+import { eventually } from '../simulators/control.ts';
 import { startOwnTemporal } from '../support/own-temporal.ts';
 import type { OwnTemporal } from '../support/own-temporal.ts';
 
@@ -26,8 +27,12 @@ const view: RunView = {
   deadlineInMs: 60_000,
   problem: null,
 };
-const away = () =>
-  ApplicationFailure.create({ message: 'database unavailable', type: 'DatabaseUnavailable' });
+const away = (nextRetryMs?: number) =>
+  ApplicationFailure.create({
+    message: 'database unavailable',
+    type: 'DatabaseUnavailable',
+    ...(nextRetryMs === undefined ? {} : { nextRetryDelay: nextRetryMs }),
+  });
 const broken = () =>
   ApplicationFailure.create({ message: 'step_failed', type: 'StepBroken', nonRetryable: true });
 
@@ -83,6 +88,21 @@ async function withActivities(
   }
 }
 
+/** How long each timer that the run has started so far is to last, in seconds. */
+async function timersOf(id: string): Promise<number[]> {
+  const { events } = await client.workflow.getHandle(id).fetchHistory();
+  return (events ?? []).flatMap(({ timerStartedEventAttributes: timer }) => {
+    if (!timer) return [];
+    const { seconds, nanos } = timer.startToFireTimeout ?? {};
+    return [Number(seconds ?? 0) + (nanos ?? 0) / 1e9];
+  });
+}
+
+/** Until it waits for something, so that what comes now comes after its first step. */
+async function untilWaiting(id: string): Promise<void> {
+  await eventually(async () => ((await timersOf(id)).length > 0 ? true : undefined), 30_000);
+}
+
 const never = async (): Promise<never> => {
   throw new Error('not in this scenario');
 };
@@ -100,7 +120,8 @@ it('the job id of an acceptance survives two lost steps, not only one', async ()
   await withActivities({ submit, collect: never, settle: never, park: never }, async (id) => {
     // The first submit is `resume`, the second attaches.
     await client.workflow.getHandle(id).result();
-    expect(attached).toEqual(['job_1', 'job_1', 'job_1', 'job_1']);
+    expect(attached.length).toBeGreaterThanOrEqual(4);
+    expect(new Set(attached)).toEqual(new Set(['job_1']));
   });
 });
 
@@ -129,13 +150,13 @@ it('Cancel in the UI is not forgotten when another wake comes before the look ha
   });
   const collect: Activities['collect'] = async ({ cancelPressed }) => {
     looks.push(cancelPressed);
-    // As when the database is away: nothing was written, Temporal repeats it.
-    if (looks.length === 1) throw away();
+    // As when the database is away: nothing was written; it is repeated so late that the wake comes before.
+    if (looks.length === 1) throw away(30_000);
     return { step: 'done', state: 'cancelled' };
   };
   await withActivities({ submit, collect, settle: never, park: never }, async (id) => {
     const handle = client.workflow.getHandle(id);
-    await sleep(1_000);
+    await untilWaiting(id);
     await handle.cancel();
     while (looks.length === 0) await sleep(5);
     await handle.signal('wake', { reason: 'callback' });
@@ -153,7 +174,7 @@ it('Cancel in the UI is not forgotten when the submit that carried it is lost', 
     return { step: 'done', state: 'cancelled' };
   };
   await withActivities({ submit, collect: never, settle: never, park: never }, async (id) => {
-    await sleep(1_000);
+    await untilWaiting(id);
     await client.workflow.getHandle(id).cancel();
     await client.workflow.getHandle(id).result();
     expect(pressed).toEqual([false, true, true]);
@@ -161,32 +182,31 @@ it('Cancel in the UI is not forgotten when the submit that carried it is lost', 
 });
 
 it('after a minute without a database the next try comes within 5 s (design.md §7)', async () => {
-  const at: number[] = [];
+  let calls = 0;
   const submit: Activities['submit'] = async () => {
-    at.push(performance.now());
-    if (at.length <= 6) throw away();
+    calls += 1;
+    if (calls <= 6) throw away();
     return { step: 'done', state: 'succeeded' };
   };
   await withActivities({ submit, collect: never, settle: never, park: never }, async (id) => {
     await client.workflow.getHandle(id).result();
-    const gaps = at.slice(1).map((time, i) => Math.round(time - (at[i] ?? 0)));
-    expect(Math.max(...gaps)).toBeLessThanOrEqual(6_000);
+    const waits = await timersOf(id);
+    expect(waits.length).toBeGreaterThanOrEqual(6);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(5);
   });
 });
 
 it('a parked run looks again by itself, so that one whose row has ended does not stay open', async () => {
   // What the row says after a cancel whose wake was lost: a parked run has no other reason to look.
-  const reads: number[] = [];
+  let reads = 0;
   const submit: Activities['submit'] = async () => {
-    reads.push(performance.now());
-    if (reads.length === 1) throw broken();
+    reads += 1;
+    if (reads === 1) throw broken();
     return { step: 'done', state: 'cancelled' };
   };
   const park: Activities['park'] = async () => ({ terminal: false });
   await withActivities({ submit, collect: never, settle: never, park }, async (id) => {
-    await sleep(2_000);
-    const history = await client.workflow.getHandle(id).fetchHistory();
-    const timers = (history.events ?? []).filter((event) => event.timerStartedEventAttributes);
-    expect(timers.length).toBe(1);
+    await untilWaiting(id);
+    expect((await timersOf(id)).length).toBe(1);
   });
 });

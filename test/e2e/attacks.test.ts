@@ -49,6 +49,7 @@ describe('a provider that', () => {
     await sleep(4_000);
     const sent = await posts(prompt);
     await call(room, 'DELETE', `/v1/generations/${asked.id}`);
+    await untilEnd(room, asked.id);
     await expectPromise(room, asked, { state: 'cancelled', jobs: 0 });
     expect(sent).toBeLessThanOrEqual(12);
   });
@@ -67,11 +68,15 @@ describe('a provider that', () => {
   it('says Retry-After: one day still has its row due by the deadline', async () => {
     const prompt = uniquePrompt('retry after a day');
     await room.sim.fault(prompt, { kind: 'status_429', retry_after: 86_400 });
-    const asked = await ask(room, 'short-deadline', prompt);
+    const asked = await ask(room, 'short-deadline', prompt, { deadline_seconds: 10 });
     await eventually(async () => ((await posts(prompt)) > 0 ? true : undefined), 90_000);
     await until(room, asked.id, ({ stage }) => stage === 'queued');
     await room.client.workflow.getHandle(asked.id).terminate('test');
-    await untilEnd(room, asked.id, 20_000);
+    const { dueAt, deadlineAt } = await room.db.prisma.generation.findUniqueOrThrow({
+      where: { id: asked.id },
+    });
+    expect(dueAt!.getTime()).toBeLessThanOrEqual(deadlineAt.getTime());
+    await untilEnd(room, asked.id);
     await expectPromise(room, asked, { state: 'failed', jobs: 0 });
   });
 
@@ -93,7 +98,6 @@ describe('a provider that', () => {
       room,
       asked.id,
       ({ stage }) => stage === 'done' || stage === 'needs_operator',
-      25_000,
     );
     expect(['done', 'needs_operator']).toContain(generation.stage);
   });
@@ -103,24 +107,28 @@ describe('cancel', () => {
   it('while unknown, then a callback that names the job: the provider is asked at once', async () => {
     const prompt = uniquePrompt('unknown, named by a progress callback');
     await room.sim.fault(prompt, { kind: 'reset_after_accept' }, { kind: 'stuck' }, { kind: 'no_callbacks' });
-    const asked = await ask(room, 'by-callback', prompt);
+    // Else the sweep would find in the inbox, after some seconds, a callback that had woken nobody.
+    await room.db.prisma.$executeRaw`
+      INSERT INTO sweep_mark (name, updated_at) VALUES ('inbox', now() + interval '1 hour')
+      ON CONFLICT (name) DO UPDATE SET updated_at = excluded.updated_at`;
+    const asked = await ask(room, 'by-callback', prompt, { deadline_seconds: 600 });
     await until(room, asked.id, ({ stage }) => stage === 'submission_unknown');
     expect((await call(room, 'DELETE', `/v1/generations/${asked.id}`)).status).toBe(202);
     const [job] = (await room.sim.journal(prompt)).jobs;
     await room.sim.post('callback', { job_id: job?.id, type: 'job.running', event_id: `evt_${job?.id}` });
-    const end = await untilEnd(room, asked.id, 10_000).catch(() => get(room, asked.id));
+    const end = await untilEnd(room, asked.id, 60_000).catch(() => get(room, asked.id));
     expect(end).toMatchObject({ stage: 'done' });
     await expectPromise(room, asked, { state: 'cancelled', jobs: 1 });
   });
 
   it('in the Temporal UI while refused for capacity: cancelled, no job, the run completes', async () => {
     const prompt = uniquePrompt('UI cancel in 429');
-    await room.sim.fault(prompt, { kind: 'status_429', retry_after: 30 });
-    const asked = await ask(room, 'by-callback', prompt);
+    await room.sim.fault(prompt, { kind: 'status_429', retry_after: 3_000 });
+    const asked = await ask(room, 'by-callback', prompt, { deadline_seconds: 3_000 });
     await eventually(async () => ((await posts(prompt)) > 0 ? true : undefined), 90_000);
     await until(room, asked.id, ({ stage }) => stage === 'queued');
     await room.client.workflow.getHandle(asked.id).cancel();
-    await untilEnd(room, asked.id, 10_000);
+    await untilEnd(room, asked.id);
     await expectPromise(room, asked, { state: 'cancelled', jobs: 0 });
     await untilClosed(asked.id);
   });
@@ -164,7 +172,7 @@ describe('cancel', () => {
     expect(answer.body.state).toBe('cancelled');
     await room.temporal.start();
     await room.client.workflow.getHandle(asked.id).signal('wake', { reason: 'operator' });
-    await untilClosed(asked.id, 25_000);
+    await untilClosed(asked.id);
     await expectInvariants(room);
   });
 });
@@ -173,7 +181,7 @@ describe('late', () => {
   it('acceptance after expiry attaches, changes nothing for the tenant, and a second job is an orphan', async () => {
     const prompt = uniquePrompt('late acceptance');
     await room.sim.fault(prompt, { kind: 'reset_before_accept' });
-    const asked = await ask(room, 'short-deadline', prompt);
+    const asked = await ask(room, 'short-deadline', prompt, { deadline_seconds: 10 });
     await untilEnd(room, asked.id);
     const before = await get(room, asked.id);
     const row = await room.db.prisma.submission.findFirstOrThrow({ where: { generationId: asked.id } });
@@ -191,12 +199,12 @@ describe('late', () => {
   });
 });
 
-async function untilClosed(id: string, limitMs = 90_000): Promise<void> {
+async function untilClosed(id: string): Promise<void> {
   await eventually(async () => {
     const status = await room.client.workflow
       .getHandle(id)
       .describe()
       .catch(() => undefined);
     return status === undefined || status.status.name === 'RUNNING' ? undefined : true;
-  }, limitMs);
+  }, 90_000);
 }

@@ -23,6 +23,9 @@ async function jobOf(prompt: string): Promise<string> {
   return eventually(async () => (await room.sim.journal(prompt)).jobs[0]?.id, 90_000);
 }
 
+/** Ends a job that is stuck, with its callback. */
+const finish = (job: string) => room.sim.post(`jobs/${job}`, { status: 'succeeded' });
+
 const inbox = (id: string) =>
   room.db.prisma.callback.findMany({ where: { submission: { generationId: id } } });
 
@@ -38,8 +41,8 @@ describe('a callback', () => {
 
   it('WHI-14 on the account-level route before the job id is known: waits, is adopted when it is', async () => {
     const prompt = uniquePrompt('unmatched');
-    await room.sim.fault(prompt, { kind: 'slow_submit', ms: 1_500 }, { kind: 'no_callbacks' });
-    const asked = await ask(room, 'by-callback', prompt);
+    await room.sim.fault(prompt, { kind: 'slow_submit', ms: 5_000 }, { kind: 'no_callbacks' });
+    const asked = await ask(room, 'slow-lease', prompt);
     const job = await jobOf(prompt);
     await room.sim.post('callback', {
       job_id: job,
@@ -49,9 +52,11 @@ describe('a callback', () => {
     });
     const [waiting] = await room.db.prisma.callback.findMany({ where: { providerJobId: job } });
     expect(waiting?.submissionId).toBeNull();
-    await untilEnd(room, asked.id, 15_000);
+    await untilEnd(room, asked.id);
     await expectPromise(room, asked, { state: 'succeeded', jobs: 1 });
     expect((await inbox(asked.id)).length).toBe(1);
+    const submission = await room.db.prisma.submission.findFirst({ where: { generationId: asked.id } });
+    expect(submission?.finishedBy).toBe('callback');
   });
 
   it('finds the job of a submit whose answer was lost', async () => {
@@ -79,7 +84,7 @@ describe('a callback', () => {
 
   it('twenty at once, different events: all 200, at most one wake outstanding, one capture', async () => {
     const prompt = uniquePrompt('twenty');
-    await room.sim.fault(prompt, { kind: 'render_ms', ms: 3_000 });
+    await room.sim.fault(prompt, { kind: 'stuck' });
     const asked = await ask(room, 'by-callback', prompt);
     const job = await jobOf(prompt);
     await until(room, asked.id, ({ stage }) => stage === 'waiting');
@@ -93,6 +98,7 @@ describe('a callback', () => {
     expect((await Promise.all(sent)).flatMap(({ answers }) => answers)).toEqual(
       Array.from({ length: 20 }, () => 200),
     );
+    await finish(job);
     await untilEnd(room, asked.id);
     await expectPromise(room, asked, { state: 'succeeded', jobs: 1 });
     const events = await historyOf(room, asked.id);
@@ -115,14 +121,15 @@ describe('a callback', () => {
 
   it('WHI-1 forged: 401, no row, no effect; the true one still ends it', async () => {
     const prompt = uniquePrompt('forged');
-    await room.sim.fault(prompt, { kind: 'callback_forged' }, { kind: 'render_ms', ms: 1_500 });
+    await room.sim.fault(prompt, { kind: 'callback_forged' }, { kind: 'stuck' });
     const asked = await ask(room, 'by-callback', prompt);
     const forged = await eventually(
       async () => (await room.sim.journal(prompt)).jobs[0]?.callbacks.find(({ forged }) => forged),
-      20_000,
+      90_000,
     );
     expect(forged.answer).toBe(401);
     expect((await inbox(asked.id)).length).toBe(0);
+    await finish(await jobOf(prompt));
     await untilEnd(room, asked.id);
     await expectPromise(room, asked, { state: 'succeeded', jobs: 1 });
     expect((await inbox(asked.id)).length).toBe(1);
@@ -130,13 +137,16 @@ describe('a callback', () => {
 
   it('is only a hint: "succeeded" for a job that still runs changes nothing', async () => {
     const prompt = uniquePrompt('lying');
-    await room.sim.fault(prompt, { kind: 'render_ms', ms: 2_500 });
+    await room.sim.fault(prompt, { kind: 'stuck' });
     const asked = await ask(room, 'by-callback', prompt);
     const job = await jobOf(prompt);
     await until(room, asked.id, ({ stage }) => stage === 'waiting');
     await room.sim.post('callback', { job_id: job, type: 'job.failed', event_id: 'evt_lie' });
-    await eventually(async () => ((await inbox(asked.id)).length === 1 ? true : undefined));
+    expect((await inbox(asked.id)).length).toBe(1);
+    // Once it is looked at again, the first look has been recorded.
+    await eventually(async () => ((await room.sim.journal(prompt)).jobs[0]!.observes > 1 ? true : undefined));
     expect((await get(room, asked.id)).state).toBe('running');
+    await finish(job);
     await untilEnd(room, asked.id);
     await expectPromise(room, asked, { state: 'succeeded', jobs: 1 });
   });

@@ -258,6 +258,7 @@ describe('one trace per generation', () => {
 
 describe('one wide line a step', () => {
   it('for every attempt, with what it did, and the trace of the API’s lines', async () => {
+    await room.client.workflow.getHandle(story).result();
     const lines = linesOf(await logText(room)).filter(({ generation }) => generation === story);
     expect(new Set(lines.map((line) => line['trace_id']))).toEqual(new Set([traceIdOf(story)]));
     expect(lines.some(({ service, request_id }) => service === 'api' && request_id !== undefined)).toBe(true);

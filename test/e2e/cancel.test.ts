@@ -16,11 +16,11 @@ const cancel = (id: string) => call(room, 'DELETE', `/v1/generations/${id}`);
 describe('T31 cancel while', () => {
   it('queued behind a capacity refusal: cancelled there and then, no job', async () => {
     const prompt = uniquePrompt('queued');
-    await room.sim.fault(prompt, { kind: 'status_429', retry_after: 2 });
+    await room.sim.fault(prompt, { kind: 'status_429', retry_after: 30 });
     const asked = await ask(room, 'by-callback', prompt);
     await eventually(
       async () => ((await room.sim.journal(prompt)).requests.length > 0 ? true : undefined),
-      20_000,
+      90_000,
     );
     await until(room, asked.id, ({ stage }) => stage === 'queued');
     const answer = await cancel(asked.id);
@@ -35,9 +35,9 @@ describe('T31 cancel while', () => {
 
   it('the submit is under way: the POST is not cut, then the provider is asked', async () => {
     const prompt = uniquePrompt('submitting');
-    await room.sim.fault(prompt, { kind: 'slow_submit', ms: 1_200 }, { kind: 'render_ms', ms: 20_000 });
-    const asked = await ask(room, 'by-callback', prompt);
-    await until(room, asked.id, ({ stage }) => stage === 'submitting');
+    await room.sim.fault(prompt, { kind: 'slow_submit', ms: 3_000 }, { kind: 'render_ms', ms: 20_000 });
+    const asked = await ask(room, 'slow-lease', prompt);
+    await until(room, asked.id, ({ stage }) => stage === 'submitting' || stage === 'waiting');
     expect((await cancel(asked.id)).status).toBe(202);
     await untilEnd(room, asked.id);
     const generation = await expectPromise(room, asked, { state: 'cancelled', jobs: 1 });
@@ -47,13 +47,20 @@ describe('T31 cancel while', () => {
 
   it('the submission is unknown: recorded, never sent again; the callback tells that it is too late', async () => {
     const prompt = uniquePrompt('unknown');
-    await room.sim.fault(prompt, { kind: 'reset_after_accept' }, { kind: 'render_ms', ms: 2_500 });
+    await room.sim.fault(prompt, { kind: 'reset_after_accept' }, { kind: 'stuck' });
     const asked = await ask(room, 'by-callback', prompt);
     await until(room, asked.id, ({ stage }) => stage === 'submission_unknown');
     expect((await cancel(asked.id)).status).toBe(202);
+    // A replay that had begun before the wish still comes to its end.
+    await eventually(async () => {
+      const where = { generationId: asked.id, state: 'unknown' };
+      return (await room.db.prisma.submission.findFirst({ where })) ?? undefined;
+    }, 90_000);
     const posts = async () =>
       (await room.sim.journal(prompt)).requests.filter(({ method }) => method === 'POST').length;
     const sent = await posts();
+    const [job] = (await room.sim.journal(prompt)).jobs;
+    await room.sim.post(`jobs/${job!.id}`, { status: 'succeeded' });
     await untilEnd(room, asked.id);
     const generation = await expectPromise(room, asked, { state: 'succeeded', jobs: 1 });
     expect(generation.cancellation?.outcome).toBe('too_late');
@@ -67,7 +74,8 @@ describe('T31 cancel while', () => {
     await until(room, asked.id, ({ stage }) => stage === 'waiting');
     const answer = await cancel(asked.id);
     expect(answer.status).toBe(202);
-    expect(answer.body.cancellation?.outcome).toBe('requested');
+    // The run may have asked the provider before the answer is read.
+    expect(['requested', 'accepted_may_bill']).toContain(answer.body.cancellation?.outcome);
     await untilEnd(room, asked.id);
     const generation = await expectPromise(room, asked, { state: 'cancelled', jobs: 1 });
     expect(generation.cancellation).toMatchObject({ requested_by: 'tenant', outcome: 'accepted_may_bill' });
@@ -87,19 +95,19 @@ describe('T31 cancel while', () => {
 
   it('the provider cannot be asked: asked again, not cancelled before it answers', async () => {
     const prompt = uniquePrompt('cancel 503');
-    await room.sim.fault(prompt, { kind: 'render_ms', ms: 30_000 }, { kind: 'cancel_5xx', times: 3 });
+    await room.sim.fault(prompt, { kind: 'render_ms', ms: 30_000 }, { kind: 'cancel_5xx', times: 8 });
     const asked = await ask(room, 'by-callback', prompt);
     await until(room, asked.id, ({ stage }) => stage === 'waiting');
     await cancel(asked.id);
     expect((await cancel(asked.id)).status).toBe(202);
     await untilEnd(room, asked.id);
     await expectPromise(room, asked, { state: 'cancelled', jobs: 1 });
-    expect((await room.sim.journal(prompt)).jobs[0]?.cancels).toBeGreaterThanOrEqual(1);
+    expect((await room.sim.journal(prompt)).jobs[0]?.cancels).toBeGreaterThan(8);
   });
 
   it('storing: too late', async () => {
     const prompt = uniquePrompt('storing');
-    await room.sim.fault(prompt, { kind: 'link_slow', ms: 150 });
+    await room.sim.fault(prompt, { kind: 'link_slow', ms: 600, times: 1 });
     const asked = await ask(room, 'by-callback', prompt);
     await until(room, asked.id, ({ stage }) => stage === 'storing');
     expect((await cancel(asked.id)).status).toBe(202);
@@ -137,9 +145,9 @@ describe('Cancel in the Temporal UI', () => {
 
   it('while the submit is under way: the POST is not cut', async () => {
     const prompt = uniquePrompt('UI cancel in submit');
-    await room.sim.fault(prompt, { kind: 'slow_submit', ms: 1_200 }, { kind: 'render_ms', ms: 20_000 });
-    const asked = await ask(room, 'by-callback', prompt);
-    await until(room, asked.id, ({ stage }) => stage === 'submitting');
+    await room.sim.fault(prompt, { kind: 'slow_submit', ms: 3_000 }, { kind: 'render_ms', ms: 20_000 });
+    const asked = await ask(room, 'slow-lease', prompt);
+    await until(room, asked.id, ({ stage }) => stage === 'submitting' || stage === 'waiting');
     await room.client.workflow.getHandle(asked.id).cancel();
     await untilEnd(room, asked.id);
     await expectPromise(room, asked, { state: 'cancelled', jobs: 1 });
@@ -147,7 +155,7 @@ describe('Cancel in the Temporal UI', () => {
 
   it('while storing and settling: the output is delivered', async () => {
     const prompt = uniquePrompt('UI cancel in storing');
-    await room.sim.fault(prompt, { kind: 'link_slow', ms: 150 });
+    await room.sim.fault(prompt, { kind: 'link_slow', ms: 600, times: 1 });
     const asked = await ask(room, 'by-callback', prompt);
     await until(room, asked.id, ({ stage }) => stage === 'storing');
     await room.client.workflow.getHandle(asked.id).cancel();

@@ -22,7 +22,7 @@ async function filesBelow(folder: string): Promise<number> {
 describe('H8 SIGTERM', () => {
   it('in the middle of a download: status 0, whole files only, stored once', async () => {
     const prompt = uniquePrompt('stopped in a download');
-    await room.sim.fault(prompt, { kind: 'link_slow', ms: 300, times: 1 });
+    await room.sim.fault(prompt, { kind: 'link_slow', ms: 1_000, times: 1 });
     const first = await room.startWorker();
     const asked = await ask(room, 'by-callback', prompt);
     await until(room, asked.id, ({ stage }) => stage === 'storing', 60_000);
@@ -38,14 +38,16 @@ describe('H8 SIGTERM', () => {
 
   it('while credits are being captured: status 0, captured once', async () => {
     const prompt = uniquePrompt('stopped in a settle');
-    await room.sim.fault(prompt, { kind: 'render_ms', ms: 3_000 });
+    await room.sim.fault(prompt, { kind: 'stuck' });
     const first = await room.startWorker();
     const asked = await ask(room, 'by-callback', prompt);
     await until(room, asked.id, ({ stage }) => stage === 'waiting', 60_000);
+    const [job] = (await room.sim.journal(prompt)).jobs;
     // The settle has to wait for this row, with the worker already asked to stop.
     const stopped = await room.db.prisma.$transaction(
       async (tx) => {
         await tx.$queryRaw`SELECT 1 FROM hold WHERE generation_id = ${asked.id} FOR UPDATE`;
+        await room.sim.post(`jobs/${job!.id}`, { status: 'succeeded' });
         await eventually(async () => ((await settlesThatWait()) > 0 ? true : undefined), 45_000);
         return { end: first.stop(60_000, 'SIGTERM') };
       },

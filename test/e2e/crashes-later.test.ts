@@ -23,7 +23,7 @@ describe('T2 G3 worker killed (-9), later', () => {
 
   it('in the middle of a download: the next worker fetches the whole file', async () => {
     const prompt = uniquePrompt('mid-download');
-    await room.sim.fault(prompt, { kind: 'link_slow', ms: 300, times: 1 });
+    await room.sim.fault(prompt, { kind: 'link_slow', ms: 1_000, times: 1 });
     const first = await room.startWorker();
     const asked = await ask(room, 'by-callback', prompt);
     await until(room, asked.id, ({ stage }) => stage === 'storing');
@@ -38,10 +38,10 @@ describe('T2 G3 worker killed (-9), later', () => {
     const prompt = uniquePrompt('rolling stop');
     await room.sim.fault(prompt, { kind: 'slow_submit', ms: 1_500 });
     const first = await room.startWorker();
-    const asked = await ask(room, 'by-callback', prompt);
+    const asked = await ask(room, 'slow-lease', prompt, { deadline_seconds: 600 });
     await eventually(
       async () => ((await room.sim.journal(prompt)).jobs.length > 0 ? true : undefined),
-      20_000,
+      90_000,
     );
     const end = await first.stop(60_000, 'SIGTERM');
     expect(end).toEqual({ code: 0, signal: null });

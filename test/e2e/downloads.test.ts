@@ -46,7 +46,7 @@ describe('a download under way', () => {
   it('its run shows how many bytes have come; T37 its tenant sees neither the provider’s host nor its key', async () => {
     const worker = await room.startWorker();
     const prompt = uniquePrompt('slow link');
-    await room.sim.fault(prompt, { kind: 'link_slow', ms: 500 });
+    await room.sim.fault(prompt, { kind: 'link_slow', ms: 1_500, times: 1 });
     const asked = await ask(room, 'by-callback', prompt);
     await until(room, asked.id, ({ stage }) => stage === 'storing');
     const bytes = await eventually(async () => {

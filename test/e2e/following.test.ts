@@ -70,8 +70,8 @@ describe('created at one API process, followed at another', () => {
 
   it('T32 closing the stream cancels nothing; SIGTERM ends it, and the rest comes from the other process', async () => {
     const prompt = uniquePrompt('left');
-    await room.sim.fault(prompt, { kind: 'render_ms', ms: 6_000 });
-    const asked = await ask(room, 'by-callback', prompt);
+    await room.sim.fault(prompt, { kind: 'stuck' });
+    const asked = await ask(room, 'by-callback', prompt, { deadline_seconds: 600 });
     const left = await open(b.url, asked.id);
     const isWaiting = (stream: Followed) =>
       stream.until((frames) => frames.some(({ data }) => data?.['stage'] === 'waiting'));
@@ -82,6 +82,8 @@ describe('created at one API process, followed at another', () => {
     const ended = b.child.stop(30_000);
     expect(await stopped.over).toBe('end');
     expect(stopped.events().map(({ event }) => event)).not.toContain('terminal');
+    const [job] = (await room.sim.journal(prompt)).jobs;
+    await room.sim.post(`jobs/${job!.id}`, { status: 'succeeded' });
     const rest = await open(room.apiUrl, asked.id, stopped.events().at(-1)!.id);
     expect(await rest.over).toBe('end');
     expect([...shown(stopped), ...shown(rest)]).toEqual(await kept(asked.id));

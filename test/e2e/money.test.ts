@@ -31,11 +31,12 @@ const asking = (prompt: string, key: string, input: object = {}) =>
     key,
   );
 
-/** Refuses these writes of one generation with this SQLSTATE, until told to stop; a sequence counts the refusals. */
-async function refuseWrites(id: string, sqlstate: string, most: number): Promise<() => Promise<number>> {
+/** Refuses to end the generation of this prompt with this SQLSTATE, until told to stop; a sequence counts the tries. */
+async function refuseToEnd(prompt: string, sqlstate: string, most: number): Promise<() => Promise<number>> {
   await sql('CREATE SEQUENCE refusals');
   await sql(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-    IF NEW.completed_at IS NOT NULL AND OLD.completed_at IS NULL AND NEW.id = '${id}' AND nextval('refusals') <= ${most} THEN
+    IF NEW.completed_at IS NOT NULL AND OLD.completed_at IS NULL AND NEW.input ->> 'prompt' = '${prompt}'
+      AND nextval('refusals') <= ${most} THEN
       RAISE EXCEPTION 'refused' USING ERRCODE = '${sqlstate}'; END IF; RETURN NEW; END $$`);
   await sql(`CREATE TRIGGER refuse BEFORE UPDATE ON generation FOR EACH ROW EXECUTE FUNCTION refuse()`);
   return async () => {
@@ -46,13 +47,6 @@ async function refuseWrites(id: string, sqlstate: string, most: number): Promise
     await sql('DROP SEQUENCE refusals');
     return rows[0]?.tries ?? 0;
   };
-}
-
-/** Asks for one whose outputs take a while, so that there is time to prepare its end. */
-async function askSlowly(model: string, words: string) {
-  const prompt = uniquePrompt(words);
-  await room.sim.fault(prompt, { kind: 'link_slow', ms: 150 });
-  return ask(room, model, prompt);
 }
 
 describe('a submit whose worker dies before its answer is recorded', () => {
@@ -76,9 +70,10 @@ describe('a submit whose worker dies before its answer is recorded', () => {
 describe('a settle that the database refuses', () => {
   it('G1 the state once, after the balance was written: the activity tries again, one capture, the balance once', async () => {
     const before = await credits();
-    const asked = await askSlowly('by-callback', 'refused once');
+    const prompt = uniquePrompt('refused once');
     // A cancelled statement: nothing that the call repeats by itself.
-    const stop = await refuseWrites(asked.id, '57014', 1);
+    const stop = await refuseToEnd(prompt, '57014', 1);
+    const asked = await ask(room, 'by-callback', prompt);
     await untilEnd(room, asked.id);
     expect(await stop()).toBe(2);
     await expectPromise(room, asked, { state: 'succeeded', jobs: 1 });
@@ -87,8 +82,9 @@ describe('a settle that the database refuses', () => {
 
   it('G7 for as long as it likes: held past the deadline, tried again and again, never released; then captured', async () => {
     const before = await credits();
-    const asked = await askSlowly('short-deadline', 'deadlocks');
-    const stop = await refuseWrites(asked.id, '40P01', 1_000_000);
+    const prompt = uniquePrompt('deadlocks');
+    const stop = await refuseToEnd(prompt, '40P01', 1_000_000);
+    const asked = await ask(room, 'short-deadline', prompt, { deadline_seconds: 10 });
     const { deadline_at: deadlineAt } = await get(room, asked.id);
     const pending = await eventually(async () => {
       const { raw } = await room.client.workflow.getHandle(asked.id).describe();
@@ -109,8 +105,9 @@ describe('a settle that the database refuses', () => {
   });
 
   it('G7 for a reason that no try can mend: set aside for an operator past the deadline, hold intact; then captured', async () => {
-    const asked = await askSlowly('short-deadline', 'broken');
-    const stop = await refuseWrites(asked.id, 'P0001', 1_000_000);
+    const prompt = uniquePrompt('broken');
+    const stop = await refuseToEnd(prompt, 'P0001', 1_000_000);
+    const asked = await ask(room, 'short-deadline', prompt, { deadline_seconds: 10 });
     const parked = await until(room, asked.id, ({ stage }) => stage === 'needs_operator');
     await eventually(() => (Date.now() > Date.parse(parked.deadline_at) + 1_000 ? true : undefined), 90_000);
     expect(await get(room, asked.id)).toMatchObject({
@@ -141,7 +138,7 @@ describe('G8 failures in a row at the limit', () => {
       });
     await limit(10);
     const prompt = uniquePrompt('fails');
-    await room.sim.fault(prompt, { kind: 'fail' }, { kind: 'render_ms', ms: 2_500 });
+    await room.sim.fault(prompt, { kind: 'stuck', times: 10 }, { kind: 'fail' });
     const first = await Promise.all(Array.from({ length: 10 }, (_, n) => asking(prompt, `g8-${n}`)));
     expect(first.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 202));
     const refused = await asking(prompt, 'g8-10');
@@ -150,6 +147,11 @@ describe('G8 failures in a row at the limit', () => {
       code: 'too_many_generations',
     });
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    const jobs = await eventually(async () => {
+      const taken = (await room.sim.journal(prompt)).jobs;
+      return taken.length === 10 ? taken : undefined;
+    }, 60_000);
+    await Promise.all(jobs.map(({ id }) => room.sim.post(`jobs/${id}`, { status: 'failed' })));
     await Promise.all(first.map(({ body }) => untilEnd(room, body.id)));
     const later = await Promise.all(Array.from({ length: 5 }, (_, n) => asking(prompt, `g8-${10 + n}`)));
     expect(later.map(({ status }) => status)).toEqual([202, 202, 202, 202, 202]);

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
 import { ask, expectPromise, untilEnd, uniquePrompt, uploadInput } from '../support/generations.ts';
+import { eventually } from '../simulators/control.ts';
 import { png } from '../storage/media.ts';
 import { providerCatalogue } from '../support/provider-models.ts';
 import { providersEndToEnd } from './providers.testsuite.ts';
@@ -12,7 +13,14 @@ beforeAll(async () => {
 });
 afterAll(() => room?.stop());
 
-providersEndToEnd(() => room, ['fal', 'kling', 'runway']);
+providersEndToEnd(() => room, ['fal', 'kling', 'runway', 'bfl', 'openaivideos', 'luma', 'veo', 'minimax']);
+
+/** The job with this prompt, once its simulator has read what it was given. */
+const readJob = (provider: string, prompt: string) =>
+  eventually(async () => {
+    const [job] = (await room.sims[provider]!.journal(prompt)).jobs;
+    return job?.input ? job : undefined;
+  });
 
 describe('methods', () => {
   it.concurrent('text-to-image, three of which one is lost: delivered in part, charged for two', async () => {
@@ -53,6 +61,52 @@ describe('methods', () => {
         { type: 'first_frame', url: expect.stringContaining(`/files/inputs/${image_url}?`) as string },
       ]),
     });
+  });
+
+  it.concurrent('image-to-video as a form: the provider reads the image from our link', async () => {
+    const prompt = uniquePrompt('relayed\r\n--form-- "quoted" é😊');
+    const image_url = await uploadInput(room, png(640, 360));
+    const input = { prompt, image_url, duration_seconds: 4 };
+    const asked = await ask(room, 'animate-relayed', prompt, { input });
+    await untilEnd(room, asked.id);
+    await expectPromise(room, asked, { state: 'succeeded', jobs: 1, provider: 'openaivideos' });
+    const job = await readJob('openaivideos', prompt);
+    expect(job.input).toMatchObject({ source: 'link', answer: 200, media_type: 'image/png' });
+    expect(job.request_body).toContain(`name="input_reference[image_url]"`);
+  });
+
+  it.concurrent('text-to-image from an image: an edit, told by a callback with a secret of its own', async () => {
+    const prompt = uniquePrompt('edit');
+    const image_url = await uploadInput(room, png(640, 360));
+    const asked = await ask(room, 'edit', prompt, { input: { prompt, image_url } });
+    await untilEnd(room, asked.id);
+    const facts = { state: 'succeeded', jobs: 1, provider: 'bfl', price: 5 };
+    const generation = await expectPromise(room, asked, facts);
+    expect(generation.outputs).toMatchObject([{ media_type: 'image/png' }]);
+    const submission = await room.db.prisma.submission.findFirstOrThrow({
+      where: { generationId: asked.id },
+    });
+    expect(submission.finishedBy).toBe('callback');
+    const [job] = (await room.sims['bfl']!.journal(prompt)).jobs;
+    const sent = JSON.parse(job?.request_body ?? '') as Readonly<Record<string, string>>;
+    expect(sent['input_image']).toContain(`/files/inputs/${image_url}?`);
+    expect(sent['webhook_secret']).toMatch(/^[A-Za-z0-9_-]{43}$/);
+    expect(JSON.stringify(submission.request)).not.toContain(sent['webhook_secret']);
+  });
+
+  it.concurrent('image-to-video at a provider that takes no links: the bytes go, with PUBLIC_URL too', async () => {
+    const prompt = uniquePrompt('animate inline');
+    const picture = png(640, 360);
+    const image_url = await uploadInput(room, picture);
+    const asked = await ask(room, 'animate-inline', prompt, { input: { prompt, image_url } });
+    await untilEnd(room, asked.id);
+    await expectPromise(room, asked, { state: 'succeeded', jobs: 1, provider: 'veo' });
+    const job = await readJob('veo', prompt);
+    expect(job.input).toMatchObject({ source: 'inline', media_type: 'image/png', bytes: picture.length });
+    const submission = await room.db.prisma.submission.findFirstOrThrow({
+      where: { generationId: asked.id },
+    });
+    expect(JSON.stringify(submission.request)).not.toContain(picture.toString('base64').slice(0, 40));
   });
 
   it.concurrent('text-to-speech', async () => {

@@ -15,8 +15,9 @@ import {
   uniquePrompt,
 } from '../support/generations.ts';
 import type { Asked } from '../support/generations.ts';
-import { unknownCatalogue, video } from '../support/provider-models.ts';
+import { video } from '../support/provider-models.ts';
 import { copyDatabase } from '../support/restore.ts';
+import { unknownCatalogue } from '../support/unknown-models.ts';
 
 const LIMIT_MS = 60_000;
 /** So that a submit whose answer can't be recorded stays in flight until everything stops. */

@@ -3,19 +3,20 @@ import { catalogueSchema } from '../../src/domain/catalogue.ts';
 import { setProviderBudget } from '../../src/db/index.ts';
 import type { RunFacts } from '../../src/db/index.ts';
 import { grantCredits } from '../../src/services/grant-credits.ts';
-import { ensureRunning } from '../../src/temporal/ensure-running.ts';
 import { wakeGeneration } from '../../src/services/wake-generation.ts';
-import { fastCatalogue } from '../support/catalogue.ts';
+import { unhurriedCatalogue } from '../support/catalogue.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
+import { ensured } from '../support/ensured.ts';
 import { recordHistory } from '../support/history.ts';
-import { ask, call, expectInvariants, get, until, untilEnd, uniquePrompt } from '../support/generations.ts';
+import { detailsOf } from '../support/run-details.ts';
+import { ask, call, expectInvariants, get, untilEnd, uniquePrompt } from '../support/generations.ts';
 import { eventually } from '../simulators/control.ts';
 
 const OPEN_MS = 3_000;
 const timings = { circuitFailures: 3, circuitOpenMs: OPEN_MS };
 const catalogue = catalogueSchema.parse({
-  models: fastCatalogue.models.map((model) => ({ ...model, timings: { ...model.timings, ...timings } })),
+  models: unhurriedCatalogue.models.map((model) => ({ ...model, timings: { ...model.timings, ...timings } })),
 });
 
 let room: Darkroom;
@@ -124,6 +125,10 @@ describe('circuit', () => {
       const row = await room.db.prisma.providerCircuit.findUnique({ where: { provider: 'infro' } });
       return row !== null && row.openUntil !== null ? row : undefined;
     }, 90_000);
+    // Until it is let go on below, however slow the machine.
+    const opensAt = (openUntil: Date) =>
+      room.db.prisma.providerCircuit.update({ where: { provider: 'infro' }, data: { openUntil } });
+    await opensAt(new Date(Date.now() + 600_000));
     const prompt = uniquePrompt('while it is open');
     const aside = await ask(room, 'two-providers', prompt);
     expect(await untilEnd(room, aside.id)).toMatchObject({ state: 'succeeded' });
@@ -131,6 +136,7 @@ describe('circuit', () => {
 
     await call(room, 'DELETE', `/v1/generations/${stuck.id}`);
     await room.sim.post('reset');
+    await opensAt(new Date());
     const probe = uniquePrompt('the probe');
     await eventually(async () => {
       const { id } = await ask(room, 'two-providers', probe);
@@ -153,22 +159,24 @@ describe('budget of the day', () => {
     expect(await jobs(prompt)).toEqual({ infro: 0, aigenway: 1 });
 
     const [waiting, cancelled] = await Promise.all([
-      ask(room, 'by-callback', uniquePrompt('waits for the budget')),
-      ask(room, 'by-callback', uniquePrompt('is cancelled meanwhile')),
+      ask(room, 'by-callback', uniquePrompt('waits for the budget'), { deadline_seconds: 600 }),
+      ask(room, 'by-callback', uniquePrompt('is cancelled meanwhile'), { deadline_seconds: 600 }),
     ]);
-    await until(room, waiting.id, ({ stage }) => stage === 'queued');
+    await eventually(async () => {
+      const details = await detailsOf(room.client, waiting.id).catch(() => '');
+      return details.includes('budget of the day') || undefined;
+    }, 60_000);
     expect((await call(room, 'DELETE', `/v1/generations/${cancelled.id}`)).body).toMatchObject({
       state: 'cancelled',
       credits: { held: 0, released: 40 },
     });
     await setProviderBudget(room.db, { ...budget, amountPerDay: null });
     expect((await get(room, waiting.id)).state).toBe('queued');
-    const temporal = { client: room.client, onDegraded: () => undefined };
     const woken: RunFacts[] = [];
     const starter = { enqueue: (run: RunFacts) => woken.push(run) > 0 };
     const by = { id: waiting.id, actor: 'test', reason: 'the budget is lifted', dryRun: false };
     expect(await wakeGeneration({ db: room.db, starter }, by)).toMatchObject({ effect: 'woken' });
-    await Promise.all(woken.map((run) => ensureRunning(temporal, run, 'operator')));
+    await Promise.all(woken.map((run) => ensured(room.client, run, 'operator')));
     expect(await untilEnd(room, waiting.id)).toMatchObject({ state: 'succeeded' });
     await expectInvariants(room);
   });
@@ -185,16 +193,24 @@ describe('many jobs of one account', () => {
     );
     await room.running.worker.stop(20_000, 'SIGTERM');
     const crowd: string[] = [];
-    for (let n = 0; n < 80; n += 1) crowd.push((await ask(room, 'by-callback', `${words} ${n}`)).id);
-    const single = await ask(room, 'by-callback', uniquePrompt('single'), { account: 'other' });
+    for (let n = 0; n < 80; n += 1) {
+      crowd.push((await ask(room, 'by-callback', `${words} ${n}`, { deadline_seconds: 1_800 })).id);
+    }
+    const single = await ask(room, 'by-callback', uniquePrompt('single'), {
+      account: 'other',
+      deadline_seconds: 1_800,
+    });
     await room.startWorker();
     await untilEnd(room, single.id);
-    await Promise.all(crowd.map((id) => untilEnd(room, id, 80_000)));
+    await eventually(async () => {
+      const where = { id: { in: crowd }, completedAt: null };
+      return (await room.db.prisma.generation.count({ where })) === 0 || undefined;
+    }, 150_000);
     const [own] = await submissions(single.id);
     const sent = await room.db.prisma.submission.findMany({ where: { generationId: { in: crowd } } });
     const before = sent.filter(({ firstSentAt }) => firstSentAt! < own!.firstSentAt!).length;
     // Those of the crowd that came with few under way have the same priority; the rest waits.
     expect(before).toBeLessThan(40);
     await expectInvariants(room);
-  });
+  }, 200_000);
 });

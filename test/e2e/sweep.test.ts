@@ -47,7 +47,14 @@ it('a run that was terminated while its row waits long: a sweep by hand starts i
     const [job] = (await room.sim.journal(prompt)).jobs;
     return job?.renders_done === 1 ? true : undefined;
   }, 60_000);
-  expect(await isRunOpen(room.client, asked.id)).toBe(false);
+  await eventually(
+    () =>
+      isRunOpen(room.client, asked.id).then(
+        (isOpen) => (isOpen ? undefined : true),
+        () => undefined,
+      ),
+    60_000,
+  );
   const { counts, failed } = await sweep();
   expect(failed).toEqual([]);
   expect(counts['runs_ensured']).toBeGreaterThanOrEqual(1);

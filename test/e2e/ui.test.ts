@@ -6,8 +6,9 @@ import { fastCatalogue } from '../support/catalogue.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
 import { ask, expectPromise, until, untilEnd, uniquePrompt } from '../support/generations.ts';
-import { unknownCatalogue, video } from '../support/provider-models.ts';
+import { video } from '../support/provider-models.ts';
 import { detailsOf } from '../support/run-details.ts';
+import { unknownCatalogue } from '../support/unknown-models.ts';
 
 let room: Darkroom;
 beforeAll(async () => {
@@ -45,7 +46,7 @@ const CAPACITY = { kind: 'status_429', retry_after: 600 } as const;
 describe('what the Temporal UI shows of a run, and Terminate and Cancel pressed there', () => {
   it('queued behind a refusal for capacity; Terminate: the sweep starts it again, then it is delivered', async () => {
     const prompt = uniquePrompt('queued, terminated');
-    await room.sim.fault(prompt, { ...CAPACITY, retry_after: 2, times: 2 });
+    await room.sim.fault(prompt, { ...CAPACITY, retry_after: 10, times: 1 });
     const asked = await ask(room, 'by-callback', prompt);
     const note = await details(asked.id, 'no capacity');
     expect(note).toMatch(/^\*\*queued\*\*, stage queued: the provider has no capacity\.\n/);
@@ -73,9 +74,11 @@ describe('what the Temporal UI shows of a run, and Terminate and Cancel pressed 
     const pause = { kind: 'model', target: 'by-poll', reason: 'test', actor: 'test' } as const;
     // Accepted before, since a paused model takes nothing new.
     const prompt = uniquePrompt('paused');
-    await room.sim.fault(prompt, { ...CAPACITY, retry_after: 1, times: 1 });
+    await room.sim.fault(prompt, { ...CAPACITY, times: 1 });
     const asked = await ask(room, 'by-poll', prompt);
+    await details(asked.id, 'no capacity');
     await pauseTarget(room.db, pause);
+    await room.client.workflow.getHandle(asked.id).signal('wake', { reason: 'operator' });
     const note = await details(asked.id, 'has paused the model');
     expect(note).toContain('    npx darkroom resume model by-poll --reason "…"');
     await resumeTarget(room.db, pause);
@@ -135,7 +138,7 @@ it('the queries of OPERATIONS.md find the runs they are for', async () => {
   const [a, b, c, d] = await Promise.all([
     ask(room, 'by-callback', done!),
     ask(room, 'early-look', failed!),
-    ask(room, 'by-callback', running!),
+    ask(room, 'by-callback', running!, { deadline_seconds: 1_800 }),
     ask(room, 'lost-replicate', parked, video(parked)),
   ]);
   await Promise.all([untilEnd(room, a.id, 60_000), untilEnd(room, b.id, 60_000)]);

@@ -1,18 +1,21 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { ServiceContext } from '../../src/services/context.ts';
 import { resolveGeneration } from '../../src/services/resolve-generation.ts';
-import { ensureRunning } from '../../src/temporal/ensure-running.ts';
 import { eventually } from '../simulators/control.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
+import { ensured } from '../support/ensured.ts';
 import { ask, expectPromise, get, until, untilEnd, uniquePrompt } from '../support/generations.ts';
 import type { Asked } from '../support/generations.ts';
-import { unknownCatalogue, video } from '../support/provider-models.ts';
+import { video } from '../support/provider-models.ts';
+import { unknownCatalogue } from '../support/unknown-models.ts';
 
 /** How long the providers keep their answers back: longer than all the submits need to arrive. */
-const ANSWER_MS = 10_000;
-const RECOVERY_MS = 60_000;
-const NAMES = ['infro', 'kling', 'replicate list', 'replicate token', 'fal', 'crazyrouter', 'runway'];
+const ANSWER_MS = 15_000;
+const RECOVERY_MS = 85_000;
+const NAMES = ['infro', 'kling', 'replicate list', 'replicate token', 'fal', 'bfl', 'crazyrouter', 'runway'];
+
+vi.setConfig({ testTimeout: 120_000 });
 
 let room: Darkroom;
 const asked: Record<string, Asked> = {};
@@ -25,7 +28,7 @@ async function askSlowly(name: string): Promise<void> {
   const prompt = uniquePrompt(`killed at ${name}`);
   await room.sims[provider]!.fault(prompt, { kind: 'slow_submit', ms: ANSWER_MS });
   if (name === 'replicate list') await room.sims[provider]!.fault(prompt, { kind: 'no_callbacks' });
-  const deadline = name === 'runway' ? { deadline_seconds: 30 } : {};
+  const deadline = name === 'runway' ? { deadline_seconds: 45 } : {};
   asked[name] = await ask(room, `kill-${provider}`, prompt, { ...video(prompt), ...deadline });
 }
 
@@ -50,6 +53,7 @@ describe('worker killed (-9) between the acceptance and the storing of the id', 
     ['replicate list', 'none', 'found in its list by the callback URL', 1],
     ['replicate token', 'none', 'its callback names the job', 1],
     ['fal', 'none', 'its callback names the job', 1],
+    ['bfl', 'none', 'its callback, with a secret of its own, names the job', 1],
   ])('%s (%s): %s, one job, delivered', async (name, _capability, _how, posts) => {
     await untilEnd(room, asked[name]!.id, RECOVERY_MS);
     const provider = providerOf(name);
@@ -62,10 +66,9 @@ describe('worker killed (-9) between the acceptance and the storing of the id', 
     await until(room, id, ({ stage }) => stage === 'submission_unknown', RECOVERY_MS);
     expect((await get(room, id)).credits.held).toBe(40);
     const woken: Promise<void>[] = [];
-    const temporal = { client: room.client, onDegraded: () => undefined };
     const starter: ServiceContext['starter'] = {
       enqueue(run, reason) {
-        woken.push(ensureRunning(temporal, run, reason));
+        woken.push(ensured(room.client, run, reason));
         return true;
       },
     };

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
 import { ask, expectPromise, get, until, untilEnd, uniquePrompt } from '../support/generations.ts';
-import { unknownCatalogue, video } from '../support/provider-models.ts';
+import { video } from '../support/provider-models.ts';
+import { unknownCatalogue } from '../support/unknown-models.ts';
 
 let room: Darkroom;
 beforeAll(async () => {
@@ -71,9 +72,9 @@ describe('a model with two routes', () => {
 
   it.concurrent.each([
     // The seconds are the deadline; the first two are asked again before it and refuse then.
-    ['infro-aigenway', 'infro', 'aigenway', 2, 10],
-    ['kling-fal', 'kling', 'fal', 2, 15],
-    ['replicate-fal', 'replicate', 'fal', 1, 5],
+    ['infro-aigenway', 'infro', 'aigenway', 2, 15],
+    ['kling-fal', 'kling', 'fal', 2, 25],
+    ['replicate-fal', 'replicate', 'fal', 1, 15],
   ] as const)(
     '%s: a 4xx after an ambiguous try is no failover, unknown stays unknown',
     async (model, first, second, submits, seconds) => {

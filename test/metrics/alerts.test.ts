@@ -5,6 +5,7 @@ import { countTakenCallback } from '../../src/metrics/callback-metrics.ts';
 import { apiMetrics, createSdkMetrics, workerMetrics } from '../../src/metrics/index.ts';
 import { measureRequest } from '../../src/metrics/latency-metrics.ts';
 import { useDatabase } from '../db/database.ts';
+import { eventually } from '../simulators/control.ts';
 import { alertRules, dashboard, groupingsOf, selectorsOf } from '../docs/promql.ts';
 import { parseSamples, type Sample } from './samples.ts';
 
@@ -36,12 +37,18 @@ beforeAll(async () => {
     measureRequest({ route, method: 'POST', status, ms: 5 });
   const answer = { kind: 'not_sent', reason: 'connect_refused' } as const;
   const sdk = createSdkMetrics({ request: async () => answer }, 'http://127.0.0.1:1/metrics');
-  const texts = await Promise.all([
-    apiMetrics(db, ['infro']).render(),
-    workerMetrics(db, ['infro'], sdk).render(),
-  ]);
-  text = texts.join('');
-  samples = parseSamples(text);
+  const pages = [apiMetrics(db, ['infro']), workerMetrics(db, ['infro'], sdk)];
+  // A read that took longer than a scrape may wait leaves its series out; it is made again after 5 s.
+  await eventually(async () => {
+    text = (await Promise.all(pages.map((page) => page.render()))).join('');
+    samples = parseSamples(text);
+    const shown = new Set(samples.map(({ name }) => name));
+    return ['generations', 'paused', 'jobs_waiting', 'webhook_deliveries'].every((name) =>
+      shown.has(`darkroom_${name}`),
+    )
+      ? true
+      : undefined;
+  }, 60_000);
 });
 
 /** Our own metrics that an expression names; those of Temporal’s SDK are compared to a real worker in processes.test.ts. */

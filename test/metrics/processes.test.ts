@@ -19,8 +19,8 @@ afterAll(() => room?.stop());
 
 it('API and worker show what one generation did: its submit, its callback, its looks, and that none waits', async () => {
   const prompt = uniquePrompt('metrics');
-  await room.sim.fault(prompt, { kind: 'render_ms', ms: 9_000 });
-  const asked = await ask(room, 'by-callback', prompt);
+  await room.sim.fault(prompt, { kind: 'stuck' });
+  const asked = await ask(room, 'by-callback', prompt, { deadline_seconds: 600 });
   const waiting = await eventually(async () => {
     const scrape = await Scrape.of(worker);
     return scrape.value('darkroom_jobs_waiting', { provider: 'infro', by: 'callback' }) === 1
@@ -29,6 +29,8 @@ it('API and worker show what one generation did: its submit, its callback, its l
   }, 60_000);
   const provider = 'infro';
   expect(waiting.value('darkroom_submit_answers_total', { provider, kind: 'accepted' })).toBe(1);
+  const [job] = (await room.sim.journal(prompt)).jobs;
+  await room.sim.post(`jobs/${job?.id}`, { status: 'succeeded' });
   await untilEnd(room, asked.id);
 
   const done = await eventually(async () => {
@@ -42,7 +44,7 @@ it('API and worker show what one generation did: its submit, its callback, its l
   expect(done.value('darkroom_circuit_open', { provider })).toBe(0);
   expect(done.value('darkroom_database_up')).toBe(1);
 
-  const api = await Scrape.of(room.apiUrl);
+  const api = await Scrape.whole(room.apiUrl);
   expect(api.value('darkroom_callbacks_total', { provider, answer: 'recorded' })).toBe(1);
   const age = Date.now() / 1_000 - api.value('darkroom_callback_last_good_timestamp_seconds', { provider })!;
   expect(age).toBeGreaterThan(0);
@@ -53,7 +55,7 @@ it('API and worker show what one generation did: its submit, its callback, its l
 });
 
 it('the worker shows Temporal’s own metrics on the same page, all that the dashboard and the alerts name', async () => {
-  const { samples } = await Scrape.of(worker);
+  const { samples } = await Scrape.whole(worker);
   expect(samples.find(({ name }) => name === 'darkroom_sdk_metrics_up')?.value).toBe(1);
   const expressions = [
     ...alertRules().map(({ expression }) => expression),
@@ -101,7 +103,7 @@ it('shows how long calls, callbacks and settling took, once each', async () => {
 });
 
 it('T60 made-up paths and methods add one series, not one each', async () => {
-  const series = async () => (await Scrape.of(room.apiUrl)).samples.length;
+  const series = async () => (await Scrape.whole(room.apiUrl)).samples.length;
   const made = (name: string) => fetch(`${room.apiUrl}/${name}`, { method: 'PURGE' });
   await made('first');
   await series();

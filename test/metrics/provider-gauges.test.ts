@@ -10,12 +10,11 @@ import { Scrape } from './samples.ts';
 const database = useDatabase();
 const PROVIDERS = ['infro', 'kling', 'runway'];
 
-/** What fresh gauges show of the database now. */
-async function shown(db: Db = database.db, nowMs?: () => number): Promise<Scrape> {
-  const gauges = createProviderGauges(db, PROVIDERS, nowMs);
-  await gauges.refresh();
-  return new Scrape(await gauges.registry.metrics());
-}
+const shown = () =>
+  Scrape.fresh(
+    () => createProviderGauges(database.db, PROVIDERS),
+    (scrape) => scrape.value('darkroom_database_up') === 1,
+  );
 
 /** A generation whose job this provider has. */
 async function submitted(provider: string, callbackBase: string | null, over: Partial<NewGeneration> = {}) {

@@ -12,15 +12,7 @@ const database = useDatabase();
 
 const OWN = /^darkroom_(generations|oldest|needs|sweep|holds|stray|invariant)/;
 
-/** What fresh gauges show; a read that took longer than a scrape may wait is made again. */
-function shown(): Promise<Scrape> {
-  return eventually(async () => {
-    const gauges = createStateGauges(database.db);
-    await gauges.refresh();
-    const scrape = new Scrape(await gauges.registry.metrics());
-    return scrape.samples.length > 0 ? scrape : undefined;
-  }, 60_000);
-}
+const shown = () => Scrape.fresh(() => createStateGauges(database.db));
 
 /** Our own series as a fresh API shows them, with their values. */
 async function ofFreshApi(): Promise<Map<string, number>> {

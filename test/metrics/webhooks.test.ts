@@ -12,12 +12,7 @@ import { Scrape } from './samples.ts';
 const database = useDatabase();
 const STATES = ['pending', 'held', 'failed'] as const;
 
-/** What fresh gauges show of the database now. */
-async function shown(): Promise<Scrape> {
-  const gauges = createWebhookGauges(database.db);
-  await gauges.refresh();
-  return new Scrape(await gauges.registry.metrics());
-}
+const shown = () => Scrape.fresh(() => createWebhookGauges(database.db));
 async function counts(): Promise<(number | undefined)[]> {
   const scrape = await shown();
   return STATES.map((state) => scrape.value('darkroom_webhook_deliveries', { state }));

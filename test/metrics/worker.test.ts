@@ -115,13 +115,13 @@ describe('what is counted', () => {
     const http = countOutboundFailures(inner);
     const guarded = countOutboundFailures(createOutboundHttp({ allow: [] }));
     const before = await Scrape.of(url);
-    const request = { method: 'GET', headers: {}, timeoutMs: 2_000 } as const;
+    const request = { method: 'GET', headers: {}, timeoutMs: 30_000 } as const;
     expect((await http.request({ ...request, url: remote.url })).kind).toBe('answer');
     expect((await guarded.request({ ...request, url: 'https://127.0.0.1/' })).kind).toBe('not_sent');
     const download = {
       hosts: [HOST],
       headersFor: () => ({}),
-      limits: { maxBytes: 10, idleMs: 1_000, totalMs: 2_000 },
+      limits: { maxBytes: 10, idleMs: 30_000, totalMs: 30_000 },
       signal: new AbortController().signal,
       write: async () => {},
     };

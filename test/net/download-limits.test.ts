@@ -35,9 +35,9 @@ describe('download: minimum rate', () => {
   it('DL-4: the first window is not judged, so that a slow start is no slow source', async () => {
     const server = await startHttp((_request, response) => {
       response.flushHeaders();
-      setTimeout(() => response.end('x'.repeat(10_000)), 500);
+      setTimeout(() => response.end('x'.repeat(10_000)), 3_800);
     });
-    const limits = { ...LIMITS, minBytesPerSecond: 1_000, rateWindowMs: 400 };
+    const limits = { ...LIMITS, minBytesPerSecond: 1_000, rateWindowMs: 3_000 };
     const answer = await createClient([server.port]).download(request(server.port, { limits }));
     expect(answer).toMatchObject({ kind: 'complete', bytes: 10_000 });
   });
@@ -54,10 +54,14 @@ describe('download: minimum rate', () => {
 
   it('a slow sink is not taken for a slow source', async () => {
     const server = await startHttp((_request, response) => response.end(Buffer.alloc(300_000)));
-    const limits = { ...LIMITS, minBytesPerSecond: 1_000, rateWindowMs: 60 };
-    const answer = await createClient([server.port]).download(
-      request(server.port, { limits, write: async () => sleep(200) }),
-    );
+    const limits = { ...LIMITS, minBytesPerSecond: 1_000, rateWindowMs: 600 };
+    let isFirst = true;
+    const write = async (): Promise<void> => {
+      // Three windows in which nothing comes: were they the source's, the second would be too slow.
+      if (isFirst) await sleep(2_000);
+      isFirst = false;
+    };
+    const answer = await createClient([server.port]).download(request(server.port, { limits, write }));
     expect(answer).toMatchObject({ kind: 'complete', bytes: 300_000 });
   });
 });

@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from 'vitest';
 import type { DownloadAnswer, DownloadRequest, OutboundHttp } from '../../src/net/types.ts';
 import { createClient, startHttp, startScripted } from './servers.ts';
 
-const LIMITS = { maxBytes: 1000, idleMs: 500, totalMs: 2000 };
+const LIMITS = { maxBytes: 1000, idleMs: 20_000, totalMs: 60_000 };
 
 interface Result {
   readonly answer: DownloadAnswer;
@@ -35,7 +35,7 @@ async function downloadScripted(
   end: 'fin' | 'reset' | 'open' = 'fin',
 ): Promise<DownloadAnswer> {
   const server = await startScripted(answer, end);
-  const limits = { ...LIMITS, idleMs: 150 };
+  const limits = { ...LIMITS, idleMs: end === 'open' ? 1_000 : 20_000 };
   return (await download(createClient([server.port]), server.port, { limits })).answer;
 }
 
@@ -62,6 +62,26 @@ describe('download: integrity', () => {
     );
     expect(seen.at(-1)).toBe(3_000_000);
     expect(seen).toEqual(seen.toSorted((a, b) => a - b));
+  });
+
+  it('reads ahead while the sink writes, and hands on in one piece what has come', async () => {
+    const file = randomBytes(4_000_000);
+    const server = await startHttp((_request, response) => void response.end(file));
+    const limits = { maxBytes: file.length, idleMs: 60_000, totalMs: 60_000 };
+    // A socket is read by 64 KiB at most. Again, since a busy machine may bring nothing while one is written.
+    await vi.waitFor(async () => {
+      const sizes: number[] = [];
+      const { answer } = await download(createClient([server.port]), server.port, {
+        limits,
+        write: async (chunk) => {
+          sizes.push(chunk.length);
+          await setTimeout(20);
+        },
+      });
+      expect(answer).toMatchObject({ kind: 'complete', bytes: file.length });
+      expect(Math.max(...sizes)).toBeGreaterThan(4 * 65_536);
+      expect(Math.max(...sizes)).toBeLessThan(2_000_000);
+    }, 60_000);
   });
 
   it.each([
@@ -152,7 +172,7 @@ describe('download: limits', () => {
     });
     const { answer } = await download(createClient([server.port]), server.port);
     expect(answer).toEqual({ kind: 'rejected', reason: 'too_large' });
-    await vi.waitFor(() => expect(closed).toHaveBeenCalledOnce());
+    await vi.waitFor(() => expect(closed).toHaveBeenCalledOnce(), 30_000);
   });
 
   it.each([
@@ -161,7 +181,7 @@ describe('download: limits', () => {
   ])('DL-4: silence %s ends by the idle limit', async (_name, bytes) => {
     const startedAt = performance.now();
     expect(await downloadScripted(bytes, 'open')).toEqual({ kind: 'failed', reason: 'timeout' });
-    expect(performance.now() - startedAt).toBeLessThan(1000);
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
   });
 
   it('DL-4: a source that drips one byte at a time ends by the total limit', async () => {
@@ -169,7 +189,7 @@ describe('download: limits', () => {
       const timer = setInterval(() => response.write('x'), 10);
       response.on('close', () => clearInterval(timer));
     });
-    const limits = { maxBytes: 1000, idleMs: 100, totalMs: 300 };
+    const limits = { maxBytes: 1000, idleMs: 1_000, totalMs: 3_000 };
     const { answer, stored } = await download(createClient([server.port]), server.port, { limits });
     expect(answer).toEqual({ kind: 'failed', reason: 'timeout' });
     expect(stored.length).toBeGreaterThan(5);
@@ -230,7 +250,7 @@ describe('download: limits', () => {
       write: async () => Promise.reject(new Error('ENOSPC')),
     });
     await expect(running).rejects.toThrow('ENOSPC');
-    await vi.waitFor(() => expect(closed).toHaveBeenCalledOnce());
+    await vi.waitFor(() => expect(closed).toHaveBeenCalledOnce(), 30_000);
   });
 });
 

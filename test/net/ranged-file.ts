@@ -30,9 +30,9 @@ export interface Asked {
 }
 
 const DEFAULTS: Headers = { etag: ETAG, 'content-type': 'video/mp4' };
-export const LIMITS: DownloadLimits = { maxBytes: 1_000_000, idleMs: 2_000, totalMs: 20_000 };
+export const LIMITS: DownloadLimits = { maxBytes: 1_000_000, idleMs: 20_000, totalMs: 60_000 };
 /** For tests in which the source falls silent. */
-export const SHORT_IDLE: DownloadLimits = { ...LIMITS, idleMs: 300 };
+export const SHORT_IDLE: DownloadLimits = { ...LIMITS, idleMs: 1_500 };
 
 /** A server that answers its nth request by the nth part (the last one for all others). */
 export async function startRangedFile(parts: readonly Part[], defaults: Headers = DEFAULTS) {

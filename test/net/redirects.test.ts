@@ -12,7 +12,7 @@ async function download(
     url,
     hosts,
     headersFor,
-    limits: { maxBytes: 1000, idleMs: 500, totalMs: 2000 },
+    limits: { maxBytes: 1000, idleMs: 20_000, totalMs: 60_000 },
     signal: new AbortController().signal,
     write: async () => {},
   });

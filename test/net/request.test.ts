@@ -10,7 +10,7 @@ async function call(
   client: OutboundHttp,
   request: Partial<OutboundRequest> & { url: string },
 ): Promise<OutboundAnswer> {
-  return client.request({ method: 'POST', headers: {}, body: '{"a":1}', timeoutMs: 2000, ...request });
+  return client.request({ method: 'POST', headers: {}, body: '{"a":1}', timeoutMs: 20_000, ...request });
 }
 
 async function readBody(request: IncomingMessage): Promise<string> {
@@ -148,7 +148,8 @@ describe('request', () => {
   ] as const)('reports %s as interrupted', async (_name, bytes, end, reason) => {
     const server = await startScripted(bytes, end);
     const client = createClient([server.port]);
-    const answer = await call(client, { url: `http://127.0.0.1:${server.port}/`, timeoutMs: 300 });
+    const timeoutMs = end === 'open' ? 1_000 : 20_000;
+    const answer = await call(client, { url: `http://127.0.0.1:${server.port}/`, timeoutMs });
     expect(answer).toEqual({ kind: 'interrupted', reason });
     await client.close();
     expect(server.requests).toBe(1);
@@ -255,7 +256,7 @@ describe('request: never sent twice', () => {
   it('a GET on a reused connection that is reset is interrupted and not repeated', async () => {
     const server = await startResetting();
     const client = createClient([server.port]);
-    const get = { url: `http://127.0.0.1:${server.port}/`, method: 'GET', timeoutMs: 1000 } as const;
+    const get = { url: `http://127.0.0.1:${server.port}/`, method: 'GET', timeoutMs: 20_000 } as const;
     const send = async (): Promise<OutboundAnswer> => {
       const answer = await client.request({ ...get, headers: {} });
       // undici frees a connection for the next request only after a turn of the event loop.

@@ -74,7 +74,7 @@ export function createClient(
   const client = createOutboundHttp({
     allow: hosts.flatMap((host) => ports.map((port) => ({ host, port }))),
     lookup: async () => [{ address: '127.0.0.1', family: 4 }],
-    connectTimeoutMs: 500,
+    connectTimeoutMs: 15_000,
     ...options,
   });
   onTestFinished(() => client.close());

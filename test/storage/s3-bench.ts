@@ -26,7 +26,7 @@ export function useMinio(): { readonly server: () => Minio; readonly bench: () =
     minio = await startMinio(folder.path);
     for (const [name, value] of Object.entries(minio.env)) vi.stubEnv(name, value);
     vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true');
-  }, 60_000);
+  }, 180_000);
   afterAll(async () => {
     await minio?.stop();
     await folder.remove();

@@ -61,8 +61,8 @@ describe('s3 storage', () => {
     const writing = (async () => {
       for (; taken < 30; taken += 1) await file.write(Buffer.alloc(MB));
     })();
-    await vi.waitFor(() => expect(proxy.seen.filter(isPart)).toHaveLength(2));
-    await vi.waitFor(() => expect(taken).toBe(25));
+    await vi.waitFor(() => expect(proxy.seen.filter(isPart)).toHaveLength(2), 60_000);
+    await vi.waitFor(() => expect(taken).toBe(25), 60_000);
     // What could still be taken would be taken now: nothing else is awaited.
     await server()
       .everything('absent')
@@ -102,7 +102,7 @@ describe('s3 storage', () => {
       const between = new Date();
       await put(`${PREFIX}/${later}`);
       expect(await list(storage, between)).toEqual([PATH]);
-    });
+    }, 30_000);
     expect(await list(storage, new Date(Date.now() + 60_000))).toEqual([PATH, later]);
   });
 

@@ -90,12 +90,12 @@ describe('SCAN_COMMAND', () => {
     const folder = temporaryFolder();
     const script = 'echo $$ > "$0/parent"; sleep 1000 & echo $! > "$0/child"; wait';
     const command = ['/bin/sh', '-c', script, folder] as const;
-    const hanging = scan({ kind: 'command', command, timeoutMs: 2000 }, source(CONTENT));
+    const hanging = scan({ kind: 'command', command, timeoutMs: 6_000 }, source(CONTENT));
     const pids = [await pidIn(join(folder, 'parent')), await pidIn(join(folder, 'child'))];
     expect(pids.map(isAlive)).toEqual([true, true]);
     expect(await hanging).toEqual({
       verdict: { kind: 'failed', reason: 'timeout' },
-      problems: ['the scanner took longer than 2 s: raise SCAN_TIMEOUT_SECONDS or look why'],
+      problems: ['the scanner took longer than 6 s: raise SCAN_TIMEOUT_SECONDS or look why'],
     });
     for (const pid of pids) await expectGone(pid);
   });
@@ -105,7 +105,7 @@ describe('SCAN_COMMAND', () => {
     const { verdict } = await scan(scanner('setInterval(() => {}, 1000)', 1000), file);
     expect(verdict).toEqual({ kind: 'failed', reason: 'timeout' });
     expect(file.given).toBeLessThan(1_000_000);
-    await vi.waitFor(() => expect(file.open).toBe(0));
+    await vi.waitFor(() => expect(file.open).toBe(0), 30_000);
   });
 
   it('an abort ends it with its reason', async () => {
@@ -118,7 +118,7 @@ describe('SCAN_COMMAND', () => {
     stop.abort(new Error('worker stops'));
     await expect(scanning).rejects.toThrow('worker stops');
     await expectGone(pid);
-    await vi.waitFor(() => expect(file.open).toBe(0));
+    await vi.waitFor(() => expect(file.open).toBe(0), 30_000);
     await expect(scan(scanner(endsWith(0)), file, stop.signal)).rejects.toThrow('worker stops');
   });
 

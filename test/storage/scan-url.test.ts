@@ -84,7 +84,7 @@ describe('SCAN_URL', () => {
       verdict: FAILED,
       problems: ['SCAN_URL answered before it had the whole file'],
     });
-    await vi.waitFor(() => expect(file.open).toBe(0));
+    await vi.waitFor(() => expect(file.open).toBe(0), 30_000);
   });
 
   it('one that is not there, or breaks off, is a failure', async () => {
@@ -94,7 +94,7 @@ describe('SCAN_URL', () => {
       const { verdict, problems } = await scan({ kind: 'url', url, timeoutMs: 15_000 }, file);
       expect(verdict).toEqual(FAILED);
       expect(problems).toEqual([expect.stringMatching(/^SCAN_URL gave no answer: (reset|connect_refused)$/)]);
-      await vi.waitFor(() => expect(file.open).toBe(0));
+      await vi.waitFor(() => expect(file.open).toBe(0), 30_000);
     }
   });
 
@@ -104,7 +104,7 @@ describe('SCAN_URL', () => {
     const scanned = await scan({ kind: 'url', url: `http://127.0.0.1:${port}/`, timeoutMs: 1000 }, file);
     expect(scanned.verdict).toEqual({ kind: 'failed', reason: 'timeout' });
     expect(file.given).toBeLessThan(50_000_000);
-    await vi.waitFor(() => expect(file.open).toBe(0));
+    await vi.waitFor(() => expect(file.open).toBe(0), 30_000);
     const silent = await startHttp((request) => void request.resume());
     const config = { kind: 'url', url: `http://127.0.0.1:${silent.port}/`, timeoutMs: 500 } as const;
     expect((await scan(config, source(CONTENT))).verdict).toEqual({ kind: 'failed', reason: 'timeout' });

@@ -5,6 +5,8 @@ import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const LOOK_EVERY_MS = 100;
+/** Once the last look is older, a kept connection may be one that its backend has closed meanwhile. */
+const FRESH_MS = 1_000;
 
 /** A load balancer that honours readiness, and tries the next backend only when a connection was refused. */
 export interface Balancer {
@@ -25,6 +27,7 @@ export async function startBalancer(): Promise<Balancer> {
   const answers = new Map<string, number>();
   const stop = new AbortController();
   let turn = 0;
+  let lookedAtMs = 0;
 
   async function look(): Promise<void> {
     while (!stop.signal.aborted) {
@@ -39,14 +42,16 @@ export async function startBalancer(): Promise<Balancer> {
           backends.set(port, ready);
         }),
       );
+      lookedAtMs = performance.now();
       await sleep(LOOK_EVERY_MS);
     }
   }
 
-  /** The ready ones first, each in its turn. */
+  /** The ready ones, each in its turn; while none is, all of them, as balancers do that fail open. */
   function order(): number[] {
     turn += 1;
-    const ready = [...backends].filter(([, isReady]) => isReady).map(([port]) => port);
+    const healthy = [...backends].filter(([, isReady]) => isReady).map(([port]) => port);
+    const ready = healthy.length === 0 ? [...backends.keys()] : healthy;
     const cut = ready.length === 0 ? 0 : turn % ready.length;
     return [...ready.slice(cut), ...ready.slice(0, cut)];
   }
@@ -57,7 +62,7 @@ export async function startBalancer(): Promise<Balancer> {
         {
           host: '127.0.0.1',
           port,
-          agent,
+          agent: performance.now() - lookedAtMs < FRESH_MS ? agent : false,
           method: incoming.method,
           path: incoming.url,
           headers: incoming.headers,

@@ -48,9 +48,21 @@ export const fastCatalogue: Catalogue = catalogueSchema.parse({
     model('by-callback', [infro()], {}),
     model('by-poll', [infro(false)], {}),
     model('early-look', [infro()], { firstPollMs: 1_500 }),
-    model('short-deadline', [infro()], {}, 4),
+    model('short-deadline', [infro()], {}, 12),
     model('short-store', [infro()], { storeForMs: 2_500 }),
     model('slow-lease', [infro()], { submitHttpTimeoutMs: 6_000, submitLeaseMs: 8_000 }),
     model('two-providers', [infro(), aigenway], {}),
   ],
 });
+
+/** For tests that need the answer to every submit: a slow machine must not make it unknown, which stays so. */
+export const unhurried = {
+  submitHttpTimeoutMs: 10_000,
+  submitLeaseMs: 12_000,
+  submitStartToCloseMs: 25_000,
+} as const;
+
+/** The same models with those times; tests that kill a worker in a submit need the short lease. */
+export const unhurriedCatalogue: Catalogue = {
+  models: fastCatalogue.models.map((one) => ({ ...one, timings: { ...one.timings, ...unhurried } })),
+};

@@ -23,7 +23,7 @@ async function crashing(
 /** A generation whose worker kills itself there; the next one ends it: one job, one capture, the same bytes. */
 export async function expectSurvived(room: Darkroom, crashAt: string): Promise<void> {
   await crashing(room, crashAt, async (crashed, next) => {
-    const asked = await ask(room, 'by-callback', uniquePrompt(crashAt));
+    const asked = await ask(room, 'by-callback', uniquePrompt(crashAt), { deadline_seconds: 600 });
     await crashed;
     await next();
     await untilEnd(room, asked.id, 60_000);

@@ -21,6 +21,7 @@ import { createApiKey } from '../../src/services/create-api-key.ts';
 import { createTenant } from '../../src/services/create-tenant.ts';
 import { grantCredits } from '../../src/services/grant-credits.ts';
 import { createStorage, type Storage } from '../../src/storage/index.ts';
+import { KILL_POINTS_URL } from '../chaos/kill-points.mjs';
 import { Control } from '../simulators/control.ts';
 import { fastCatalogue } from './catalogue.ts';
 import { createTestDatabase } from './stack.ts';
@@ -59,7 +60,10 @@ export interface Darkroom {
   readonly logs: string;
   /** What API and worker were started with; commands take the same. */
   readonly env: NodeJS.ProcessEnv;
-  /** `crashAt` = `before:fn` or `after:fn`: the process kills itself once at that SQL function; `variables` replace its own. */
+  /**
+   * `crashAt` = `before:fn` or `after:fn`: the process kills itself once at that SQL function; or a kill point, K1 … K16
+   * (test/chaos/kill-points.mjs). `variables` replace its own.
+   */
   startWorker(crashAt?: string, variables?: NodeJS.ProcessEnv): Promise<Child>;
   /** `port` = of a second one beside the first; `variables` replace its own. */
   startApi(crashAt?: string, port?: number, variables?: NodeJS.ProcessEnv): Promise<Child>;
@@ -151,7 +155,7 @@ export async function startDarkroom(options: DarkroomOptions = {}): Promise<Dark
     more: NodeJS.ProcessEnv = {},
   ): Promise<Child> {
     const logFile = join(logs, `${name}-${randomUUID()}.log`);
-    const crash = new URL('crash.mjs', import.meta.url).href;
+    const crash = /^K\d+$/.test(crashAt ?? '') ? KILL_POINTS_URL : new URL('crash.mjs', import.meta.url).href;
     const child = await startChild({
       name,
       command: process.execPath,

@@ -84,6 +84,12 @@ export function untilEnd(room: Darkroom, id: string, limitMs = 90_000): Promise<
   return until(room, id, ({ stage }) => stage === 'done', limitMs);
 }
 
+/** What is shown of it at any time: the links of its outputs are made anew every quarter of an hour. */
+export const lasting = (generation: GenerationView): GenerationView => ({
+  ...generation,
+  outputs: generation.outputs.map((output) => ({ ...output, url: null, url_expires_at: null })),
+});
+
 export interface Facts {
   readonly state: string;
   /** Provider jobs whose prompt this was. */
@@ -173,8 +179,9 @@ async function providerFile(
   { provider, jobId }: SimulatedJob,
   name: string,
 ): Promise<Buffer> {
-  const answer = await fetch(`${room.sims[provider]!.url}/files/${jobId}/${name}`, {
-    headers: { authorization: `Bearer sim-key-${provider}` },
+  const key = `sim-key-${provider}`;
+  const answer = await fetch(`${room.sims[provider]!.url}/files/${encodeURIComponent(jobId)}/${name}`, {
+    headers: { authorization: `Bearer ${key}`, 'x-goog-api-key': key },
   });
   expect(answer.status).toBe(200);
   return Buffer.from(await answer.arrayBuffer());

@@ -29,6 +29,16 @@ export function billedActions(events: readonly HistoryEvent[]): number {
     .length;
 }
 
+/** Whether a stall has added events: a task or step that timed out, or more signals than the run has asked for. */
+export function wasDisturbed(events: readonly HistoryEvent[], signals: number): boolean {
+  const lost = ['workflowTaskTimedOutEventAttributes', 'activityTaskTimedOutEventAttributes'];
+  const isThere = (event: HistoryEvent, name: string) => event[name] !== undefined && event[name] !== null;
+  return (
+    events.some((event) => lost.some((name) => isThere(event, name))) ||
+    events.filter((event) => isThere(event, 'workflowExecutionSignaledEventAttributes')).length > signals
+  );
+}
+
 /** With RECORD_HISTORIES set, keeps this run's history for the replay tests. */
 export async function recordHistory(
   room: Pick<Darkroom, 'temporal'>,

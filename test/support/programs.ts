@@ -26,7 +26,7 @@ export async function buildPrograms(): Promise<string> {
   const folder = await mkdtemp(join(FOLDER, 'src-'));
   const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
   const options = ['-p', 'tsconfig.build.json', '--noCheck', '--sourceMap', 'false', '--outDir', folder];
-  await run(process.execPath, [tsc, ...options], { cwd: ROOT, timeout: 120_000 });
+  await run(process.execPath, [tsc, ...options], { cwd: ROOT, timeout: 400_000 });
   return folder;
 }
 

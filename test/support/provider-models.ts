@@ -1,7 +1,7 @@
 import { catalogueSchema } from '../../src/domain/catalogue.ts';
 import type { Catalogue, Model } from '../../src/domain/catalogue.ts';
 import type { Timings } from '../../src/domain/timings.ts';
-import { fastCatalogue } from './catalogue.ts';
+import { fastCatalogue, unhurried } from './catalogue.ts';
 
 interface Cost {
   readonly amount: RegExp;
@@ -21,6 +21,8 @@ export interface ProviderRow {
   readonly refusal: { readonly status: number; readonly type?: string; readonly code?: string };
   /** What becomes of a wish to cancel a job that renders. */
   readonly cancel: 'confirmed' | 'accepted_may_bill' | 'unsupported';
+  /** How a success without output ends; default no_output. Here it shows only when the output is fetched. */
+  readonly emptyOutput?: 'output_lost';
   /** What stands in the books for a video of four seconds. */
   readonly cost: Cost;
 }
@@ -92,10 +94,65 @@ export const PROVIDER_ROWS: readonly ProviderRow[] = [
     cancel: 'accepted_may_bill',
     cost: { amount: /^20$/, unit: 'credits', final: true, source: 'observation' },
   },
+  {
+    name: 'bfl',
+    // FLUX 3 video takes five seconds at least.
+    route: {
+      providerModel: 'flux-3-video',
+      params: { $fields: { duration_seconds: { name: 'duration', values: { 4: 5 } } } },
+    },
+    callbacks: true,
+    events: ['Ready', 'Error', 'Request Moderated', 'Pending'],
+    refusal: { status: 422, code: 'missing' },
+    cancel: 'unsupported',
+    cost: { amount: /^85$/, unit: 'credits', final: true, source: 'observation' },
+  },
+  {
+    name: 'openaivideos',
+    route: { providerModel: 'sora-2' },
+    callbacks: false,
+    events: [],
+    refusal: { status: 400, type: 'invalid_request_error', code: 'invalid_value' },
+    cancel: 'unsupported',
+    emptyOutput: 'output_lost',
+    cost: catalogueCost,
+  },
+  {
+    name: 'luma',
+    // Ray makes five seconds or ten.
+    route: {
+      providerModel: 'ray-3.2',
+      params: { $fields: { duration_seconds: { name: 'duration', values: { 4: '5s' } } } },
+    },
+    callbacks: false,
+    events: [],
+    refusal: { status: 400 },
+    cancel: 'unsupported',
+    cost: catalogueCost,
+  },
+  {
+    name: 'veo',
+    route: { providerModel: 'veo-3.1-generate-preview' },
+    callbacks: true,
+    events: ['video.generated'],
+    refusal: { status: 400, code: 'INVALID_ARGUMENT' },
+    cancel: 'unsupported',
+    cost: catalogueCost,
+  },
+  {
+    name: 'minimax',
+    route: { providerModel: 'MiniMax-H3', params: { resolution: '768P', ratio: '16:9' } },
+    callbacks: true,
+    events: ['succeeded', 'failed', 'cancelled', 'running', 'queued'],
+    refusal: { status: 400, code: '2013' },
+    // Only while it waits in MiniMax's queue.
+    cancel: 'confirmed',
+    cost: { amount: /^4$/, unit: 'seconds', final: true, source: 'observation' },
+  },
 ];
 
 /** The route of a provider as a catalogue has it. */
-function routeOf(name: string, over: object = {}): object {
+export function routeOf(name: string, over: object = {}): object {
   const row = PROVIDER_ROWS.find((candidate) => candidate.name === name);
   return { provider: name, cost: { per: 'second', amount: '0.05', unit: 'USD' }, ...row?.route, ...over };
 }
@@ -109,8 +166,8 @@ export const polledModel = ({ name, callbacks }: ProviderRow): string =>
 
 const [base] = fastCatalogue.models as [Model];
 
-/** A text-to-video model with the times of the fast catalogue. */
-function fastModel(
+/** A text-to-video model with the times of the fast catalogue, its submits unhurried. */
+export function fastModel(
   id: string,
   routes: readonly object[],
   timings: Partial<Timings> = {},
@@ -124,7 +181,7 @@ function fastModel(
     input: { prompt: {}, duration_seconds: { min: 3, max: 10, default: 4 } },
     price: { per: 'second', rates: [{ millicredits: 10_000 }] },
     deadlineSeconds: { default: 300, max: 3_600 },
-    timings: { ...base.timings, ...timings },
+    timings: { ...base.timings, ...unhurried, ...timings },
     ...over,
   };
 }
@@ -152,12 +209,41 @@ export const providerCatalogue: Catalogue = catalogueSchema.parse({
       },
     ),
     fastModel(
+      'edit',
+      [{ provider: 'bfl', providerModel: 'flux-2-pro', params: { output_format: 'png' } }],
+      {},
+      {
+        method: 'text-to-image',
+        input: { image_url: {}, prompt: {} },
+        price: perOutput,
+        outputs: { mediaTypes: ['image/png'] },
+      },
+    ),
+    fastModel(
       'animate',
       [routeOf('kling')],
       {},
       {
         method: 'image-to-video',
         input: { image_url: {}, prompt: {}, duration_seconds: { min: 3, max: 10, default: 4 } },
+      },
+    ),
+    fastModel(
+      'animate-inline',
+      [routeOf('veo')],
+      {},
+      {
+        method: 'image-to-video',
+        input: { image_url: {}, prompt: {}, duration_seconds: { min: 4, max: 8, default: 4 } },
+      },
+    ),
+    fastModel(
+      'animate-relayed',
+      [routeOf('openaivideos')],
+      {},
+      {
+        method: 'image-to-video',
+        input: { image_url: {}, prompt: {}, duration_seconds: { values: [4, 8], default: 4 } },
       },
     ),
     fastModel(
@@ -180,45 +266,5 @@ export const providerCatalogue: Catalogue = catalogueSchema.parse({
         outputs: { mediaTypes: ['audio/wav'] },
       },
     ),
-  ],
-});
-
-const polled = { callbacks: false };
-/** So that the failures of one test shut no provider for the next one. */
-const patient = { circuitFailures: 1_000 };
-/** Time to kill a worker while its submit waits for an answer that comes late. */
-const killable = { ...patient, submitHttpTimeoutMs: 11_000, submitLeaseMs: 12_000 };
-/** One that knows soon that it does not know, and asks again soon after. */
-const brief = { ...patient, submitHttpTimeoutMs: 1_000, submitLeaseMs: 1_500, notFoundGraceMs: 500 };
-const late = {
-  ...patient,
-  submitHttpTimeoutMs: 6_000,
-  submitLeaseMs: 7_000,
-  lateObservationsMs: [500, 1_500, 8_000],
-};
-
-/** Models for lost answers and late jobs. */
-export const unknownCatalogue: Catalogue = catalogueSchema.parse({
-  models: [
-    fastModel('kill-infro', [routeOf('infro', polled)], killable),
-    fastModel('kill-kling', [routeOf('kling', polled)], killable),
-    ...['replicate', 'fal', 'crazyrouter', 'runway'].map((name) =>
-      fastModel(`kill-${name}`, [routeOf(name)], killable),
-    ),
-    ...['kling', 'replicate', 'fal'].map((name) => fastModel(`lost-${name}`, [routeOf(name)], patient)),
-    fastModel('infro-aigenway', [routeOf('infro'), routeOf('aigenway')], patient),
-    fastModel('kling-fal', [routeOf('kling', polled), routeOf('fal')], brief),
-    fastModel('replicate-fal', [routeOf('replicate'), routeOf('fal')], patient),
-    ...['infro', 'kling', 'replicate', 'fal'].map((name) => fastModel(`late-${name}`, [routeOf(name)], late)),
-  ],
-});
-
-const budget = { pollBudgetPerSecond: 20, firstPollMs: 120_000, safetyPollMs: 120_000 };
-
-/** Two models of one provider: one is polled, the other waits for its callback. */
-export const budgetCatalogue: Catalogue = catalogueSchema.parse({
-  models: [
-    fastModel('polled', [routeOf('infro', polled)], budget),
-    fastModel('called', [routeOf('infro')], budget),
   ],
 });

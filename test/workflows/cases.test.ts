@@ -6,8 +6,8 @@ import type { Activities } from '../../src/activities/index.ts';
 import { temporaryFolder } from '../../src/dev/keeper.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { timingsSchema } from '../../src/domain/timings.ts';
-import { ensureRunning } from '../../src/temporal/ensure-running.ts';
 import { eventually } from '../simulators/control.ts';
+import { ensured } from '../support/ensured.ts';
 import { startOwnTemporal } from '../support/own-temporal.ts';
 import type { OwnTemporal } from '../support/own-temporal.ts';
 import { DONE, scripted, SETTLE, WAIT } from './scripted.ts';
@@ -55,23 +55,45 @@ describe('cases of others (cases.md)', () => {
     expect((await eventsOf(id)).length).toBeLessThanOrEqual(40);
   });
 
-  it('H5: Cancel, a callback and an operator at once: one end, and no timer keeps the run open', async () => {
-    const pressed: boolean[] = [];
-    const collect: Activities['collect'] = async ({ cancelPressed }) => {
-      pressed.push(cancelPressed);
-      return SETTLE;
-    };
-    const id = await runs.start();
-    await runs.working({ submit: async () => WAIT, collect, settle }, async () => {
+  it.each([
+    ['during its first step', 'submit'],
+    // As after a lost run: it begins by looking.
+    ['before its first step', 'look'],
+  ])(
+    'H5: Cancel, a callback and an operator at once, %s: one end, and no timer keeps the run open',
+    async (_when, first) => {
+      const begun: string[] = [];
+      // A run that ended on the first of the three would be begun again by the others.
+      let told = first === 'look';
+      const step = (name: string) => async () => {
+        begun.push(name);
+        return WAIT;
+      };
+      const collect: Activities['collect'] = async () => {
+        begun.push('collect');
+        if (!told) throw pollAgain(20);
+        return SETTLE;
+      };
+      const id = await runs.start();
       const handle = runs.client.workflow.getHandle(id);
-      await Promise.all([handle.cancel(), runs.wake(id, 'callback'), runs.wake(id, 'operator')]);
-      await handle.result();
-    });
-    expect(await statusOf(id)).toBe('COMPLETED');
-    const events = await eventsOf(id);
-    expect(events.filter((event) => event.workflowExecutionCompletedEventAttributes)).toHaveLength(1);
-    expect(events.filter((event) => event.workflowTaskFailedEventAttributes)).toEqual([]);
-  });
+      const all = () => Promise.all([handle.cancel(), runs.wake(id, 'callback'), runs.wake(id, 'operator')]);
+      if (first === 'look') await all();
+      await runs.working({ submit: step('submit'), look: step('look'), collect, settle }, async () => {
+        await eventually(() => (begun.includes(first) ? true : undefined), LIMIT_MS);
+        await (first === 'look' ? runs.wake(id, 'callback') : all());
+        told = true;
+        await handle.result();
+      });
+      expect(begun[0]).toBe(first);
+      expect(begun.slice(1)).toContain('collect');
+      const decided = await runs.decided(id);
+      expect(decided.filter((name) => name === 'submit' || name === 'look')).toEqual([first]);
+      expect(await statusOf(id)).toBe('COMPLETED');
+      const events = await eventsOf(id);
+      expect(events.filter((event) => event.workflowExecutionCompletedEventAttributes)).toHaveLength(1);
+      expect(events.filter((event) => event.workflowTaskFailedEventAttributes)).toEqual([]);
+    },
+  );
 
   it('T50: a run has no retry policy and no time limit, so that nothing begins it again from the start', async () => {
     const generationId = newId('gen', Date.now());
@@ -84,8 +106,7 @@ describe('cases of others (cases.md)', () => {
       method: 'text-to-video',
       timings: timingsSchema.parse({}),
     };
-    const deps = { client: runs.client, onDegraded: () => undefined };
-    for (const reason of ['created', 'sweep'] as const) await ensureRunning(deps, facts, reason);
+    for (const reason of ['created', 'sweep'] as const) await ensured(runs.client, facts, reason);
     const [started] = await eventsOf(generationId);
     const attributes = started?.workflowExecutionStartedEventAttributes;
     expect(attributes?.retryPolicy ?? null).toBeNull();

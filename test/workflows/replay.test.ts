@@ -15,7 +15,7 @@ beforeAll(async () => {
     workflowsPath: fileURLToPath(new URL('../../src/workflows/index.ts', import.meta.url)),
     logger: new DefaultLogger('ERROR'),
   });
-}, 60_000);
+}, 120_000);
 
 /** Runs of released workflow code, one a scenario; recorded by `RECORD_HISTORIES=1 npx vitest run test/e2e test/workflows`. */
 describe('replay of recorded histories (H2)', () => {

@@ -36,18 +36,22 @@ const stillRunning = () =>
   ApplicationFailure.create({ message: 'still running', type: 'PollAgain', nextRetryDelay: '5m' });
 const settle: Activities['settle'] = async () => DONE;
 
-/** The names of a run's activities, in the order in which they were asked for. */
-async function activitiesOf(id: string): Promise<string[]> {
-  const { events } = await runs.client.workflow.getHandle(id).fetchHistory();
-  return (events ?? []).flatMap(
-    (event) => event.activityTaskScheduledEventAttributes?.activityType?.name ?? [],
-  );
-}
+const activitiesOf = (id: string) => runs.decided(id);
 const begun = (id: string, name: string, count = 1) =>
   eventually(async () => {
     const names = (await activitiesOf(id)).filter((one) => one === name);
     return names.length >= count ? true : undefined;
   }, LIMIT_MS);
+
+/**
+ * Waits for a callback or its timer: no task is open. A worker may stop only then, since a task that is handed to one
+ * that is stopping is lost until its time limit.
+ */
+const atRest = (id: string) =>
+  eventually(async () => {
+    const { events } = await runs.client.workflow.getHandle(id).fetchHistory();
+    return (events ?? []).some(({ timerStartedEventAttributes: timer }) => timer) ? true : undefined;
+  }, LIMIT_MS).then(() => undefined);
 
 /** Recorded by `RECORD_HISTORIES=1 npx vitest run test/workflows`; replayed by replay.test.ts. */
 describe('scenarios that take no whole stack', () => {
@@ -111,6 +115,23 @@ describe('scenarios that take no whole stack', () => {
   });
 });
 
+describe('Cancel in the Temporal UI before a worker has come to the run', () => {
+  it('is carried by the first step, which only looks: nothing is sent', async () => {
+    const pressed: boolean[] = [];
+    const look: Activities['look'] = async ({ cancelPressed }) => {
+      pressed.push(cancelPressed);
+      return { step: 'done', state: 'cancelled' };
+    };
+    const id = await runs.start();
+    await runs.client.workflow.getHandle(id).cancel();
+    await runs.working({ look }, async () => {
+      expect(await runs.client.workflow.getHandle(id).result()).toEqual({ state: 'cancelled' });
+    });
+    expect(pressed).toEqual([true]);
+    expect(await activitiesOf(id)).toEqual(['look']);
+  });
+});
+
 const CALL = '        return settle(step);';
 const IMPORT = /import \{ (.*) \} from '@temporalio\/workflow';/;
 const bundle = (workflowsPath: string) =>
@@ -138,7 +159,7 @@ describe('two versions (H2)', () => {
         collect: async () => SETTLE,
         settle,
       };
-      await runs.working(script, () => begun(id, 'submit').then(() => undefined));
+      await runs.working(script, () => atRest(id));
       await runs.working(
         script,
         async () => {

@@ -1,0 +1,113 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { OPERATIONS, faultsOf, type Documented } from './documented.ts';
+import { broken, parameters, valid } from './fuzz-data.ts';
+import { send, type Answer } from './client.ts';
+import { useApi } from './suite.ts';
+import { newTenant } from './tenants.ts';
+
+/** Another one: FUZZ_SEED=… npx vitest run test/api/fuzz.test.ts */
+const SEED = Number(process.env['FUZZ_SEED'] ?? 20261130);
+const RUNS = Number(process.env['FUZZ_RUNS'] ?? 5);
+
+const suite = useApi();
+
+interface Called {
+  readonly path: Record<string, string>;
+  readonly query: Record<string, string>;
+  readonly header: Record<string, string>;
+  readonly body: string | Uint8Array | undefined;
+  readonly mediaType: string | undefined;
+}
+
+function calls({ operation }: Documented, how: 'valid' | 'broken'): fc.Arbitrary<Called> {
+  const [[mediaType, content] = []] = Object.entries(operation.requestBody?.content ?? {});
+  const isJson = mediaType === 'application/json';
+  const values =
+    !isJson || content === undefined ? undefined : (how === 'valid' ? valid : broken)(content.schema);
+  const bodies: fc.Arbitrary<Called['body']> =
+    content === undefined
+      ? fc.constant(undefined)
+      : (values?.map((value) => JSON.stringify(value)) ?? fc.uint8Array({ minLength: 1, maxLength: 40 }));
+  return fc.record({
+    path: parameters(operation, 'path'),
+    query: parameters(operation, 'query'),
+    header: parameters(operation, 'header'),
+    body: bodies,
+    mediaType: fc.constant(mediaType === '*/*' ? 'application/json' : mediaType),
+  });
+}
+
+async function call(
+  { method, path, operation }: Documented,
+  called: Called,
+  keys: Record<string, string>,
+): Promise<Answer> {
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(called.path[name]!));
+  const query = new URLSearchParams(called.query).toString();
+  const scope = operation.security[0]?.['apiKey']?.[0];
+  return send(suite.api.url, {
+    method: method.toUpperCase(),
+    path: query === '' ? filled : `${filled}?${query}`,
+    headers: {
+      ...called.header,
+      ...(scope === undefined ? {} : { Authorization: `Bearer ${keys[scope] ?? keys['generations']}` }),
+      ...(called.mediaType === undefined ? {} : { 'Content-Type': called.mediaType }),
+    },
+    ...(called.body === undefined ? {} : { body: called.body }),
+  });
+}
+
+/** The promises of every answer, whatever was asked. */
+function assertDocumented({ operation }: Documented, answer: Answer): void {
+  expect(answer.status, answer.text).toBeLessThan(500);
+  const response = operation.responses[String(answer.status)];
+  expect(response, `${answer.status} is not documented: ${answer.text}`).toBeDefined();
+  expect(answer.headers['x-request-id']).toBeDefined();
+  const [mediaType = ''] = (answer.headers['content-type'] ?? '').split(';');
+  const content = response?.content ?? {};
+  if (answer.text === '') return;
+  expect([...Object.keys(content), ...('*/*' in content ? [mediaType] : [])]).toContain(mediaType);
+  if (!mediaType.endsWith('json')) return;
+  expect(faultsOf(content[mediaType]!.schema, answer.json())).toEqual([]);
+  if (mediaType === 'application/problem+json') expect(answer.json()['status']).toBe(answer.status);
+}
+
+async function keysOf(): Promise<Record<string, string>> {
+  const scopes = ['generations', 'credits:grant', 'webhooks'] as const;
+  const { key } = await newTenant(suite.db, { credits: 1_000_000, scopes });
+  return { generations: key, 'credits:grant': key, webhooks: key, admin: suite.operator.key };
+}
+
+const named = OPERATIONS.map(
+  (documented) => [`${documented.method} ${documented.path}`, documented] as const,
+);
+const withBody = named.filter(
+  ([, { operation }]) => 'application/json' in (operation.requestBody?.content ?? {}),
+);
+
+describe(`requests of chance, seed ${SEED}`, () => {
+  it.each(named)('%s takes what its document allows', async (_name, documented) => {
+    const keys = await keysOf();
+    await fc.assert(
+      fc.asyncProperty(calls(documented, 'valid'), async (called) => {
+        const answer = await call(documented, called, keys);
+        assertDocumented(documented, answer);
+        expect(answer.status, answer.text).not.toBe(400);
+      }),
+      { seed: SEED, numRuns: RUNS },
+    );
+  });
+
+  it.each(withBody)('%s refuses a body that its document does not allow', async (_name, documented) => {
+    const keys = await keysOf();
+    await fc.assert(
+      fc.asyncProperty(calls(documented, 'broken'), async (called) => {
+        const answer = await call(documented, called, keys);
+        assertDocumented(documented, answer);
+        expect(answer.status, answer.text).toBe(400);
+      }),
+      { seed: SEED, numRuns: RUNS },
+    );
+  });
+});
