@@ -29,25 +29,28 @@ if (process.argv[2] !== '--check') {
   process.exitCode = 1;
 }
 
-/** What a tenant calls, whatever catalogue its operator has; every problem as one schema. */
+/** What a tenant calls, whatever catalogue its operator has; every problem as one schema. `/v1/videos` has clients of its own. */
 function forTenants(whole) {
   const copy = structuredClone(JSON.parse(JSON.stringify(whole)));
   const problem = {
     description: 'A problem (RFC 9457).',
     content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
   };
-  const paths = Object.entries(copy.paths).filter(([path]) => path.startsWith('/v1/'));
+  const paths = Object.entries(copy.paths).filter(([path]) => /^\/v1\/(?!videos)/.test(path));
   for (const [, item] of paths) {
     for (const operation of Object.values(item)) {
       const kept = Object.entries(operation.responses).filter(([status]) => /^[23]/.test(status));
       operation.responses = { ...Object.fromEntries(kept), default: problem };
+      // Whose providers and models there are is the operator's catalogue.
+      for (const { name, schema } of operation.parameters ?? []) if (name === 'provider') delete schema.enum;
       const schema = operation.requestBody?.content?.['application/json']?.schema;
       if (Array.isArray(schema?.oneOf)) {
         operation.requestBody.content['application/json'].schema = anyModel(schema.oneOf[0]);
       }
     }
   }
-  const schemas = { ...copy.components?.schemas, Problem: problemSchema() };
+  const own = Object.entries(copy.components?.schemas ?? {}).filter(([name]) => !name.startsWith('Video'));
+  const schemas = { ...Object.fromEntries(own), Problem: problemSchema() };
   return { ...copy, paths: Object.fromEntries(paths), components: { ...copy.components, schemas } };
 }
 

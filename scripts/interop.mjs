@@ -1,12 +1,11 @@
 // npm run interop: signs webhooks with our own code and lets the official Python library (PyPI standardwebhooks) verify them, good and
-// wrong ones. Python 3.9 or newer (PYTHON names it) is needed; the library is installed once into the user's cache folder.
-// Last line: N passed, N failed; exit status 1 when one failed.
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+// wrong ones; then vendors' own Python clients (scripts/interop/) against our simulators, and OpenAI's against our own API. Python 3.9 or newer (PYTHON names it) is
+// needed; each library is installed once into the user's cache folder. Last line: N passed, N failed; exit status 1 when one failed.
 import { register } from 'tsx/esm/api';
+import { lumaClient } from './interop/luma.mjs';
+import { pythonWith, runPython } from './interop/python.mjs';
+import { openaiClient } from './interop/videos.mjs';
 import { prepareOrExit } from './prepare.mjs';
-import { ROOT } from './tools.mjs';
 
 const LIBRARY = 'standardwebhooks==1.1.0';
 const VERIFY = `
@@ -30,20 +29,27 @@ const { makeWebhookSecret } = await import('../src/domain/webhook-secret.ts');
 const { webhookHeaders } = await import('../src/domain/webhook-signature.ts');
 
 try {
-  const cases = makeCases();
-  report(cases, verify(installed(), cases));
+  const cache = cacheFolder(process.env);
+  report([...(await verified(cache)), ...(await lumaClient(cache)), ...(await openaiClient(cache))]);
 } catch (error) {
   process.stderr.write(`${error.message}\n`);
   process.exitCode = 1;
 }
 
-function report(tried, verdicts) {
-  const failed = tried.filter(({ expected }, index) => verdicts[index] !== expected);
-  tried.forEach(({ name, expected }, index) => {
-    say(`${verdicts[index] === expected ? 'ok    ' : 'FAILED'} ${name}: ${verdicts[index]}`);
-  });
+function report(tried) {
+  const failed = tried.filter(({ expected, verdict }) => verdict !== expected);
+  for (const { name, expected, verdict } of tried) {
+    say(`${verdict === expected ? 'ok    ' : 'FAILED'} ${name}: ${verdict}`);
+  }
   say(`${tried.length - failed.length} passed, ${failed.length} failed`);
   process.exitCode = failed.length === 0 ? 0 : 1;
+}
+
+async function verified(cache) {
+  const cases = makeCases();
+  const python = await pythonWith(cache, LIBRARY);
+  const verdicts = JSON.parse(await runPython(python, ['-c', VERIFY], JSON.stringify(cases)));
+  return cases.map((each, index) => ({ ...each, verdict: verdicts[index] }));
 }
 
 function makeCases() {
@@ -81,45 +87,6 @@ function makeCases() {
       expected: 'refused',
     },
   ];
-}
-
-/** The Python of a virtual environment that has the library. */
-function installed() {
-  const folder = join(cacheFolder(process.env), 'interop', LIBRARY);
-  const pythonOf = (venv) =>
-    process.platform === 'win32' ? join(venv, 'Scripts', 'python.exe') : join(venv, 'bin', 'python');
-  if (existsSync(pythonOf(folder))) return pythonOf(folder);
-  const python = [process.env.PYTHON, 'python3', 'python'].find(
-    (name) => name && spawnSync(name, ['-c', 'import venv']).status === 0,
-  );
-  if (python === undefined) {
-    throw new Error('Python 3 with its venv module was not found: install it, or name it in PYTHON.');
-  }
-  say(`installing ${LIBRARY} into ${folder}`);
-  mkdirSync(dirname(folder), { recursive: true });
-  const fresh = mkdtempSync(join(dirname(folder), 'new-'));
-  try {
-    // The programs of a virtual environment know their folder, so only its Python is used, which does not.
-    must(python, ['-m', 'venv', fresh]);
-    must(pythonOf(fresh), ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', LIBRARY]);
-    if (!existsSync(folder)) renameSync(fresh, folder);
-  } finally {
-    rmSync(fresh, { recursive: true, force: true });
-  }
-  return pythonOf(folder);
-}
-
-function verify(python, toVerify) {
-  return JSON.parse(must(python, ['-c', VERIFY], JSON.stringify(toVerify)));
-}
-
-function must(program, args, input = '') {
-  const options = { cwd: ROOT, encoding: 'utf8', input, timeout: 300_000 };
-  const { status, stdout, stderr, error } = spawnSync(program, args, options);
-  if (status !== 0) {
-    throw new Error(`${program} ${args.slice(0, 3).join(' ')} failed:\n${error?.message ?? stderr}`);
-  }
-  return stdout;
 }
 
 function say(line) {
