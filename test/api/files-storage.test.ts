@@ -5,7 +5,7 @@ import { createFileDelivery } from '../../src/services/file-delivery.ts';
 import type { Storage } from '../../src/storage/index.ts';
 import { eventually } from '../simulators/control.ts';
 import { send } from './client.ts';
-import { CONTENT, countedSlots, fetchFile, oneLink, useFiles } from './files.ts';
+import { CONTENT, countedSlots, fetchFile, oneLink, toWindowStart, useFiles } from './files.ts';
 import { codeOf } from './suite.ts';
 
 const suite = useFiles();
@@ -109,6 +109,7 @@ describe('OUTPUT_LINKS=presigned', () => {
   };
 
   it('sends the reader to the storage, for an hour at most and never longer than the link works', async () => {
+    toWindowStart(suite);
     const { link, id } = await oneLink(suite);
     const { presign, storage } = presigning();
     const api = await suite.start({ storage, fileDelivery });

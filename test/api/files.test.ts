@@ -10,6 +10,7 @@ import {
   signedLink,
   storedInput,
   succeeded,
+  toWindowStart,
   useFiles,
 } from './files.ts';
 import { codeOf } from './suite.ts';
@@ -24,6 +25,7 @@ const ask = (path: string, headers: Record<string, string> = {}) => send(suite.a
 
 describe('a link of outputs[].url', () => {
   it('gives the stored bytes, and says what a browser may do with them', async () => {
+    toWindowStart(suite);
     const tenant = await newTenant(suite.db);
     const id = await succeeded(suite, tenant);
     const output = await outputOf(suite.api.url, tenant, id);
@@ -50,8 +52,7 @@ describe('a link of outputs[].url', () => {
   it('is the same text in each answer for a while, so that its ETag stands', async () => {
     const tenant = await newTenant(suite.db);
     const path = `/v1/generations/${await succeeded(suite, tenant)}`;
-    // The first moment of a window, so that it does not end in between.
-    suite.clock.aheadMs = 900_000 - (Date.now() % 900_000) + 1;
+    toWindowStart(suite);
     const first = await get(suite.api.url, tenant, path);
     const second = await get(suite.api.url, tenant, path);
     expect(second.text).toBe(first.text);

@@ -180,6 +180,11 @@ export async function oneLink(
   return { link: await linkOf(suite.api.url, tenant, id), id, tenantId: tenant.id };
 }
 
+/** Moves the clock of the links to the first moment of a window: a link made now is the same text, and whole, for a while. */
+export function toWindowStart({ clock }: FileSuite): void {
+  clock.aheadMs = 900_000 - (Date.now() % 900_000) + 1;
+}
+
 /** Slots that tell how many are taken. */
 export function countedSlots(total: number) {
   const slots = createSlots({ total, perOwner: total });

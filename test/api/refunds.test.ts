@@ -68,7 +68,7 @@ describe('POST /admin/v1/generations/{id}/refunds', () => {
       { type: 'hold', available: -100, held: 100 },
       { type: 'grant', available: 500 },
     ]);
-    expect(JSON.stringify(data)).not.toContain('4711');
+    expect(JSON.stringify(data)).not.toContain('ticket 4711');
     expect(await suite.db.prisma.operatorAction.findMany({ where: { generationId: id } })).toMatchObject([
       {
         kind: 'refund',

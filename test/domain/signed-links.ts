@@ -24,10 +24,10 @@ export function clocked(keyring = ring(entry('k1', 1)), publicUrl: string | null
 /** Links at NOW, always. */
 export const { links } = clocked();
 
-/** Path and query of a link, as they are sent. */
+/** Path and query of a link, as they are sent: the first question mark parts them, others belong to the query. */
 export function partsOf(url: string): [path: string, query: string] {
-  const [path = '', query = ''] = url.split('?');
-  return [path, query];
+  const at = url.indexOf('?');
+  return at === -1 ? [url, ''] : [url.slice(0, at), url.slice(at + 1)];
 }
 
 export function linkTo(file: LinkedFile = OUTPUT, owner = OWNER, options = {}) {

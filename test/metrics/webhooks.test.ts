@@ -53,7 +53,7 @@ describe('gauges of webhooks', () => {
     await cancelled(database.db, tenant);
     await shift('next_attempt_at', 60);
     expect(await oldestDue()).toBe(0);
-    await shift('next_attempt_at', -90);
+    await shift('next_attempt_at', -91);
     const age = await oldestDue();
     expect(age).toBeGreaterThanOrEqual(90);
     expect(age).toBeLessThan(120);

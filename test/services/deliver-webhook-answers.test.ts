@@ -272,17 +272,24 @@ describe('the way out is guarded', () => {
     onTestFinished(() => http.close());
     const { tenant } = await due({ url });
     const [report] = await attempt(deliveryContext(test.db, [], { http }), tenant);
-    expect(report).toMatchObject({
+    // The whole of it: nothing more that could tell one from the other.
+    expect(report).toEqual({
+      deliveryId: expect.any(Number) as number,
+      endpointId: expect.stringMatching(/^whe_/) as string,
+      generationId: expect.stringMatching(/^gen_/) as string,
+      attempt: 1,
+      durationMs: expect.any(Number) as number,
       outcome: 'failed',
       status: null,
       problem: 'unreachable',
       state: 'pending',
+      disabled: null,
+      secretsLost: 0,
     });
     expect(await kept(tenant)).toMatchObject({
       status: null,
       problem: 'unreachable',
       answer: Buffer.alloc(0),
     });
-    expect(JSON.stringify(report)).not.toMatch(/example|10\.|127|169/);
   });
 });

@@ -150,7 +150,8 @@ describe('what is sent', () => {
       'user-agent': 'Darkroom/0.0.0',
       'webhook-id': `evt_${id.slice(4)}_cancelled`,
     });
-    expect(rawHeaders.join(' ')).not.toMatch(/evil|forged/);
+    const { 'webhook-signature': _1, 'x-webhook-signature': _2, ...plain } = headers;
+    expect(JSON.stringify(plain)).not.toMatch(/evil|forged/);
   });
 
   it('an input that would make it more than 20 kB is left out, and the body says so', async () => {

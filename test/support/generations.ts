@@ -67,6 +67,12 @@ export async function get(room: Darkroom, id: string): Promise<GenerationView> {
   return (await call(room, 'GET', `/v1/generations/${id}`)).body;
 }
 
+/** A view without what turns by itself: the links of outputs change each quarter of an hour. */
+export function withoutLinks(view: GenerationView) {
+  const outputs = view.outputs.map(({ url: _url, url_expires_at: _until, ...rest }) => rest);
+  return { ...view, outputs };
+}
+
 /** Until the generation fits, by the public API. */
 export function until(
   room: Darkroom,
