@@ -59,6 +59,15 @@ describe('API3 fields that nobody offered', () => {
           [`/${field}`],
         ]);
       }
+      const prototyped = JSON.stringify({ ...body, metadata: 0 }).replace(
+        '"metadata":0',
+        '"__proto__":{"a":1}',
+      );
+      expect([path, ...codeOf(await post(tenant.key, path, prototyped, method))]).toEqual([
+        path,
+        400,
+        'forbidden_key',
+      ]);
     }
     expect(await rowsOf(suite.db, tenant.id)).toEqual({ generations: 0, holds: 0, held: 0 });
     expect((await get(suite.api.url, tenant, `/v1/webhook-endpoints/${id}`)).text).toBe(before.text);

@@ -1,8 +1,9 @@
 /** Every secret of an operator is changed on running processes, as OPERATIONS.md says, while work goes on. */
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Child } from '../../src/dev/child.ts';
+import { freePorts } from '../../src/dev/ports.ts';
 import { createApiKey } from '../../src/services/create-api-key.ts';
 import { eventually } from '../simulators/control.ts';
 import { startDarkroom, type Darkroom } from '../support/darkroom.ts';
@@ -89,14 +90,26 @@ describe('API keys', () => {
       reason: 'rotation',
     });
     const { key, id } = made.body as { key: string; id: string };
+    const [port = 0] = await freePorts(1);
+    const second = await room.startApi(undefined, port);
+    onTestFinished(() => second.stop(2_000, 'SIGKILL'));
+    /** What both processes say, each asked before: a key that one remembers would still work there. */
     const models = (by: string) =>
-      fetch(`${room.apiUrl}/v1/models`, { headers: { authorization: `Bearer ${by}` } }).then(
-        ({ status }) => status,
+      Promise.all(
+        [room.apiUrl, `http://127.0.0.1:${port}`].map(
+          async (url) =>
+            (await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${by}` } })).status,
+        ),
       );
-    expect([await models(key), await models(room.key)]).toEqual([200, 200]);
-    // A call that waits is not cut; the next one is refused.
+    expect([await models(key), await models(room.key)]).toEqual([
+      [200, 200],
+      [200, 200],
+    ]);
     expect((await asAdmin('DELETE', `keys/${id}?reason=rotation`, admin)).status).toBe(200);
-    expect([await models(key), await models(room.key)]).toEqual([401, 200]);
+    expect([await models(key), await models(room.key)]).toEqual([
+      [401, 401],
+      [200, 200],
+    ]);
   });
 
   it('of an operator: the new one revokes the old one', async () => {

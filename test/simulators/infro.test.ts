@@ -56,13 +56,17 @@ const errorOf = async (answer: Response) => ({
 
 describe('submit', () => {
   test('202, queued, then running, then succeeded with a cost and a link that works', async () => {
+    const startMs = Date.now();
     const answer = await submit(video('whole life'));
     expect(answer.status).toBe(202);
     const job = (await answer.json()) as JobJson;
     expect(job).toMatchObject({ status: 'queued', output: null, usage: { cost: null } });
     const done = await ended(job.id);
     expect(done).toMatchObject({ id: job.id, status: 'succeeded', usage: { cost: 0.15 } });
-    expect(done.output?.expires_at).toBeCloseTo(Date.now() / 1_000 + 86_400, -1);
+    // A day after it ended, in whole seconds.
+    const endedMs = (done.output?.expires_at ?? 0) * 1_000 - 86_400_000;
+    expect(endedMs).toBeGreaterThan(startMs - 1_000);
+    expect(endedMs).toBeLessThan(Date.now() + 1_000);
     const file = await fetch(done.output?.url ?? '');
     expect(file.headers.get('content-type')).toBe('video/mp4');
     expect((await file.arrayBuffer()).byteLength).toBe(Number(file.headers.get('content-length')));
