@@ -81,6 +81,9 @@ SELECT g.id FROM generation g JOIN submission s ON s.generation_id = g.id AND s.
 -- invariant: at most one live submission per generation
 SELECT generation_id FROM submission WHERE state IN ('prepared', 'sending', 'unknown', 'accepted') GROUP BY generation_id HAVING count(*) > 1;
 
+-- invariant: an ended generation has no submission that is prepared or sending
+SELECT s.id FROM submission s JOIN generation g ON g.id = s.generation_id WHERE s.state IN ('prepared', 'sending') AND g.completed_at IS NOT NULL;
+
 -- invariant: at most one accepted job per submission
 SELECT s.id FROM submission s WHERE s.handle IS NOT NULL AND s.handle ->> 'jobId' IS DISTINCT FROM s.provider_job_id
 UNION ALL SELECT o.provider || '/' || o.provider_job_id FROM orphan_job o JOIN submission s

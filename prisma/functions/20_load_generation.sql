@@ -43,6 +43,8 @@ BEGIN
         'submission', CASE WHEN s.id IS NULL THEN NULL ELSE jsonb_build_object('id', s.id, 'ordinal', s.ordinal, 'routeIndex', s.route_index,
             'provider', s.provider, 'credential', s.credential, 'request', s.request, 'idempotencyKey', s.idempotency_key, 'state', s.state, 'fence', s.fence, 'handle', s.handle,
             'jobId', s.provider_job_id, 'leaseInMs', ms_until(s.lease_until), 'sinceFirstSentMs', -ms_until(s.first_sent_at),
+            -- Of the last send or what was told of it: while it is sending or unknown nothing else writes this.
+            'sinceSentMs', -ms_until(s.updated_at),
             'sinceAcceptedMs', -ms_until(s.accepted_at), 'sinceObservedMs', -ms_until(s.observed_at), 'observeCount', s.observe_count,
             'everUnknown', s.unknown_at IS NOT NULL, 'callbacks', s.callback_base IS NOT NULL, 'terminalHint', s.terminal_hint_at IS NOT NULL,
             'cancelSent', s.cancel_sent_at IS NOT NULL, 'refusalCode', s.refusal_code, 'problem', s.problem, 'endedAs', s.ended_as,

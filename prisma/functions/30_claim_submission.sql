@@ -1,7 +1,8 @@
 -- The right to send once. Creates the next submission or takes the one that may be sent (again), under the row lock; the fence
 -- it returns is the token that every later step of this attempt must show. A later route abandons what was not sent at an earlier.
 -- in:  {generationId, ordinal, routeIndex, submissionId, provider, credential, idempotencyKey, request, callbackBase, callbackKeyId,
---       leaseMs, minimumRunwayMs, replay: boolean, replayWindowMs, estimatedCost: {amount, unit} | null}
+--       leaseMs, minimumRunwayMs, replay: boolean, replayWindowMs, afterFence?: an unknown one is sent again only while this is its
+--       fence, so that of several who asked the provider in vain one sends, estimatedCost: {amount, unit} | null}
 -- out: {outcome: send, fence, request, idempotencyKey, callbackBase, callbackKeyId} | {outcome: leased, inMs}
 --      | {outcome: provider_closed, reason, inMs, alert}: no new submit there now; the row is as it was
 --      | {outcome: paused, reason: tenant_paused | model_paused, inMs}: no new submit for it anywhere; the row is as it was
@@ -36,7 +37,7 @@ BEGIN
     IF s.state = 'unknown' AND NOT (coalesce((p ->> 'replay')::boolean, false) AND s.provider = p ->> 'provider' AND s.credential = p ->> 'credential'
         AND v_now + (p ->> 'leaseMs')::double precision * interval '1 millisecond'
             < s.first_sent_at + (p ->> 'replayWindowMs')::double precision * interval '1 millisecond'
-        AND v_now < g.deadline_at AND g.cancel_requested_at IS NULL) THEN
+        AND s.fence = coalesce((p ->> 'afterFence')::integer, s.fence) AND v_now < g.deadline_at AND g.cancel_requested_at IS NULL) THEN
         -- Only a find, a callback, an operator or the deadline can tell now.
         UPDATE generation SET due_at = greatest(deadline_at, v_now) WHERE id = g.id;
         RETURN jsonb_build_object('outcome', 'unknown');

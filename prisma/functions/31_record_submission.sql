@@ -61,7 +61,8 @@ BEGIN
                 v_outcome := 'attached';
             ELSE
                 v_outcome := 'attached_late';
-                UPDATE submission SET late_due_at = greatest(late_due(g, 0), v_now) WHERE id = s.id;
+                -- Searches that found nothing were no looks at it.
+                UPDATE submission SET late_due_at = greatest(late_due(g, 0), v_now), late_count = 0 WHERE id = s.id;
             END IF;
         END IF;
     ELSIF s.state <> 'sending' OR s.fence <> (p ->> 'fence')::integer THEN

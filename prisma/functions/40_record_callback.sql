@@ -67,7 +67,9 @@ BEGIN
             UPDATE generation SET wake_requested_at = coalesce(wake_requested_at, v_now) WHERE id = g.id;
         END IF;
     END IF;
-    IF g.completed_at IS NOT NULL AND v_terminal AND s.late_due_at IS NOT NULL THEN
+    IF g.completed_at IS NOT NULL AND v_terminal AND s.ended_at IS NULL
+        AND (s.late_due_at IS NOT NULL OR s.provider_job_id IS NOT NULL AND v_outcome <> 'duplicate') THEN
+        -- Also after the last planned look, when nobody else would come to book it.
         UPDATE submission SET late_due_at = least(late_due_at, v_now) WHERE id = s.id;
     END IF;
     IF (g.completed_at IS NOT NULL OR s.state IN ('refused', 'abandoned')) AND v_outcome <> 'duplicate' AND s.provider_job_id IS NULL

@@ -36,7 +36,7 @@ BEGIN
     IF g.completed_at IS NOT NULL THEN
         -- Looked at again until it has ended; a look that failed counts for none, but not for ever.
         UPDATE submission SET late_count = late_count + CASE WHEN v_kind = 'unavailable' THEN 0 ELSE 1 END,
-            late_due_at = CASE WHEN s.ended_at IS NOT NULL THEN NULL WHEN v_kind <> 'unavailable' THEN late_due(g, s.late_count + 1)
+            late_due_at = CASE WHEN s.ended_at IS NOT NULL THEN NULL WHEN v_kind <> 'unavailable' THEN late_due_after(g, s.late_count + 1, v_now)
                 WHEN g.completed_at > v_now - interval '2 days' THEN v_now + interval '10 minutes' END
         WHERE id = s.id;
         RETURN jsonb_build_object('terminal', true, 'succeeded', g.success_at IS NOT NULL, 'attempts', v_attempts, 'cancelRequested', false);

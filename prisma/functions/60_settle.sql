@@ -22,8 +22,13 @@ BEGIN
     UPDATE generation SET state = p_state, stage = 'done', error_code = p_error_code, delivery = p_delivery, operator_reason = NULL,
         completed_at = v_now, updated_at = v_now, due_at = NULL, wake_requested_at = NULL, event_seq = event_seq + 1
     WHERE id = p_generation_id RETURNING * INTO g;
-    UPDATE submission SET late_due_at = late_due(g, 0) WHERE generation_id = p_generation_id AND ended_at IS NULL
-        AND (provider_job_id IS NOT NULL OR state = 'unknown');
+    -- Also of one that was declared not accepted: what was looked for before the end was no late look, and what is looked for soon, since
+    -- its job was named, is not put off.
+    UPDATE submission SET late_count = 0, late_due_at = least(CASE WHEN provider_job_id IS NULL THEN late_due_at END, late_due(g, 0))
+    WHERE generation_id = p_generation_id AND ended_at IS NULL
+        AND (provider_job_id IS NOT NULL OR state = 'unknown' OR state = 'abandoned' AND unknown_at IS NOT NULL);
+    -- An output is kept from the end on, not from the moment when it was stored: another one may have taken a day.
+    UPDATE output SET expires_at = expires_at + greatest(v_now - stored_at, interval '0') WHERE generation_id = p_generation_id AND state = 'stored';
     PERFORM tell_event(p_generation_id, g.event_seq, 'terminal', jsonb_build_object('state', g.state, 'stage', g.stage, 'delivery', g.delivery,
         'errorCode', g.error_code, 'captured', p_captured, 'released', h.amount - p_captured));
 END $$;

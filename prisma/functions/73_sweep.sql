@@ -9,7 +9,8 @@ DECLARE
 BEGIN
     INSERT INTO sweep_mark (name, updated_at) VALUES (p ->> 'name', to_timestamp(0)) ON CONFLICT DO NOTHING;
     UPDATE sweep_mark SET updated_at = clock_timestamp()
-    WHERE name = p ->> 'name' AND updated_at <= ms_from_now(-(p ->> 'everyMs')::double precision) RETURNING * INTO m;
+    WHERE name = p ->> 'name' AND ((p ->> 'everyMs')::double precision <= 0
+        OR updated_at <= ms_from_now(-(p ->> 'everyMs')::double precision)) RETURNING * INTO m;
     RETURN CASE WHEN m.name IS NULL THEN NULL ELSE jsonb_build_object('at', iso_time(m.at), 'place', m.place) END;
 END $$;
 

@@ -45,6 +45,9 @@ BEGIN
     IF g.cancel_outcome IN ('requested', 'confirmed') THEN
         UPDATE generation SET cancel_outcome = 'too_late' WHERE id = g.id;
     END IF;
+    -- Its lease is over and nobody has told what came of it: it is looked for after the end as any unknown one.
+    UPDATE submission SET state = 'unknown', unknown_at = coalesce(unknown_at, v_now), lease_until = NULL, problem = 'lease_over', updated_at = v_now
+    WHERE generation_id = g.id AND state = 'sending';
     PERFORM finish_generation(g.id, v_state, v_code, v_captured, v_delivery, p ->> 'reason', p ->> 'actor');
     INSERT INTO operator_action (kind, tenant_id, generation_id, actor, reason, detail)
     VALUES ('resolve', g.tenant_id, g.id, p ->> 'actor', p ->> 'reason', jsonb_build_object('state', v_state, 'errorCode', v_code, 'captured', v_captured));

@@ -28,6 +28,7 @@ END $$;
 CREATE OR REPLACE FUNCTION erase_generation(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
     g generation;
+    v_now timestamptz(3);
     v_inputs text[];
 BEGIN
     SELECT * INTO g FROM generation WHERE id = p ->> 'generationId' AND (p ->> 'tenantId' IS NULL OR tenant_id = p ->> 'tenantId') FOR UPDATE;
@@ -38,7 +39,8 @@ BEGIN
         RETURN jsonb_build_object('outcome', 'not_terminal');
     END IF;
     IF g.erased_at IS NULL THEN
-        UPDATE generation SET erased_at = clock_timestamp(), updated_at = clock_timestamp(), input = '{}',
+        v_now := clock_timestamp();
+        UPDATE generation SET erased_at = v_now, updated_at = v_now, input = '{}',
             response_body = jsonb_set(response_body::jsonb, '{input}', '{}')::text
         WHERE id = g.id;
         UPDATE submission SET request = request || '{"body": ""}' WHERE generation_id = g.id;

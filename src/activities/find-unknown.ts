@@ -17,7 +17,7 @@ export type Search =
   | { readonly kind: 'resend' }
   | { readonly kind: 'unknown' };
 
-type Found = ProviderHandle | 'none' | 'cannot_tell';
+type Found = Awaited<ReturnType<typeof findOurJob>>;
 
 /**
  * Whether an unknown submission can be told now: by a find at the provider, by a job id that a verified callback named,
@@ -33,7 +33,8 @@ export async function findUnknownJob(deps: ActivityDeps, loaded: LoadedGeneratio
     return { kind: 'step', step: settleStep(loaded, proposal) };
   }
   const { submitLeaseMs, notFoundGraceMs } = generation.plan.timings;
-  const longAgo = (submission.sinceFirstSentMs ?? 0) > submitLeaseMs + notFoundGraceMs;
+  // Not of the first send: an earlier one may have been refused for capacity long before the one that was lost.
+  const longAgo = (submission.sinceSentMs ?? 0) > submitLeaseMs + notFoundGraceMs;
   return { kind: found === 'none' && longAgo ? 'resend' : 'unknown' };
 }
 

@@ -43,7 +43,7 @@ function linked(row: Row | undefined): LinkedRow | null {
 /** An output, whosever it is: the caller checks the link. null = there never was one. */
 export async function findOutputFile(db: Db, generationId: string, index: number): Promise<LinkedRow | null> {
   const rows = await db.prisma.$queryRaw<Row[]>`
-    SELECT t.id AS "tenantId", t.link_version AS "linkVersion", coalesce(t.previous_links_until > now(), false) AS "previousValid",
+    SELECT t.id AS "tenantId", t.link_version AS "linkVersion", coalesce(t.previous_links_until > now()::timestamptz(3), false) AS "previousValid",
       o.state, o.path, o.bytes, o.sha256, o.media_type AS "mediaType"
     FROM output o JOIN generation g ON g.id = o.generation_id JOIN tenant t ON t.id = g.tenant_id
     WHERE o.generation_id = ${generationId} AND o.index = ${index}`;
@@ -53,7 +53,7 @@ export async function findOutputFile(db: Db, generationId: string, index: number
 /** An input, whosever it is: the caller checks the link. null = there never was one. */
 export async function findInputFile(db: Db, inputId: string): Promise<LinkedRow | null> {
   const rows = await db.prisma.$queryRaw<Row[]>`
-    SELECT t.id AS "tenantId", t.link_version AS "linkVersion", coalesce(t.previous_links_until > now(), false) AS "previousValid",
+    SELECT t.id AS "tenantId", t.link_version AS "linkVersion", coalesce(t.previous_links_until > now()::timestamptz(3), false) AS "previousValid",
       i.state, i.path, i.bytes, i.sha256, i.media_type AS "mediaType"
     FROM stored_input i JOIN tenant t ON t.id = i.tenant_id WHERE i.id = ${inputId}`;
   return linked(rows[0]);

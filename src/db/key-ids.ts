@@ -1,22 +1,21 @@
 import type { Db } from './client.ts';
 
-/** Ids of the keys under which live submissions expect their callbacks. */
+/**
+ * Ids of the keys under which callbacks are still expected: of live submissions of open generations, and of those that a
+ * late look will come to. After the last look nothing is planned on a callback, so that its key may go.
+ */
 export async function liveCallbackKeyIds(db: Db): Promise<string[]> {
-  const rows = await db.prisma.submission.findMany({
-    where: {
-      callbackKeyId: { not: null },
-      endedAt: null,
-      state: { in: ['prepared', 'sending', 'unknown', 'accepted'] },
-    },
-    select: { callbackKeyId: true },
-    distinct: ['callbackKeyId'],
-  });
-  return rows.flatMap(({ callbackKeyId }) => (callbackKeyId === null ? [] : [callbackKeyId]));
+  const rows = await db.prisma.$queryRaw<{ id: string }[]>`
+    SELECT s.callback_key_id AS id FROM generation g JOIN submission s ON s.generation_id = g.id
+    WHERE g.completed_at IS NULL AND s.ended_at IS NULL AND s.callback_key_id IS NOT NULL
+      AND s.state IN ('prepared', 'sending', 'unknown', 'accepted')
+    UNION SELECT callback_key_id FROM submission WHERE late_due_at IS NOT NULL AND callback_key_id IS NOT NULL ORDER BY id`;
+  return rows.map(({ id }) => id);
 }
 
 /** Ids of the keys under which secrets that sign webhooks are sealed. */
 export async function liveSecretKeyIds(db: Db): Promise<string[]> {
   const rows = await db.prisma.$queryRaw<{ id: string }[]>`
-    SELECT DISTINCT key_id AS id FROM webhook_secret WHERE expires_at IS NULL OR expires_at > now() ORDER BY key_id`;
+    SELECT DISTINCT key_id AS id FROM webhook_secret WHERE expires_at IS NULL OR expires_at > now()::timestamptz(3) ORDER BY key_id`;
   return rows.map(({ id }) => id);
 }

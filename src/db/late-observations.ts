@@ -28,7 +28,7 @@ export function claimLateObservations(
   return db.call('claim_late_observations', { ...params, providers: [...params.providers] }, z.array(job));
 }
 
-/** A search for a job that found nothing, or could not ask; true when it is searched for again later. */
+/** A search for a job that found nothing, or (`unavailable`) could not ask; true when it is searched for again later. */
 export function postponeLateSearch(db: Db, submissionId: string, unavailable = false): Promise<boolean> {
   return db.call('postpone_late_search', { submissionId, unavailable }, z.boolean());
 }

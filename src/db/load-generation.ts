@@ -28,6 +28,11 @@ const submission = z.object({
   jobId: z.string().nullable(),
   leaseInMs: z.number().nullable(),
   sinceFirstSentMs: z.number().nullable(),
+  /**
+   * Of one that is sending or unknown: since the last send, or since what came of it was told. Null from the functions of
+   * version 0.4, while a database is not migrated yet.
+   */
+  sinceSentMs: z.number().nullable().default(null),
   sinceAcceptedMs: z.number().nullable(),
   sinceObservedMs: z.number().nullable(),
   observeCount: z.int(),

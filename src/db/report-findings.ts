@@ -105,6 +105,16 @@ const QUERIES = {
       AND g.created_at < $2::timestamptz`,
 } as const;
 
+/** What is of one time and one generation needs a third thing to stand in one order. */
+const ORDER: Readonly<Record<keyof typeof QUERIES, string>> = {
+  late_successes: 's.ordinal',
+  orphan_jobs: 'o.provider, o.provider_job_id',
+  durations: 'x.index',
+  partial_deliveries: 't.id',
+  refunds: 't.id DESC',
+  needs_operator: 'g.id',
+};
+
 const BUDGETS = `b.provider, to_char(d.day AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, trim_scale(b.amount_per_day)::text AS amount,
       trim_scale(n.spent)::text AS spent, b.unit, iso_time(d.reached_at) AS at
     FROM provider_budget b
@@ -139,7 +149,7 @@ export async function readFindings(db: Db, window: ReportWindow): Promise<ToLook
     read<T>(
       db,
       window.tenantId === null ? QUERIES[kind] : `${QUERIES[kind]} AND g.tenant_id = $3`,
-      'at DESC, generation DESC',
+      `at DESC, generation DESC, ${ORDER[kind]}`,
       window,
     );
   return {

@@ -9,7 +9,7 @@ const PARTS = {
   submissions: { orderBy: { ordinal: 'asc' }, include: { lateSuccess: true, orphans: true } },
   outputs: { orderBy: { index: 'asc' } },
   webhooks: {
-    orderBy: { createdAt: 'desc' },
+    orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
     take: SHOWN.webhooks,
     include: { deliveries: { orderBy: { id: 'desc' }, include: { endpoint: { select: { url: true } } } } },
   },

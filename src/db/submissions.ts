@@ -20,6 +20,8 @@ export interface SubmissionClaim {
   /** The provider gives the same job for the same key and bytes, within the window. */
   readonly replay: boolean;
   readonly replayWindowMs: number;
+  /** An unknown one is sent again only while this is its fence: what was asked before a later send proves nothing. */
+  readonly afterFence?: number;
   /** What the provider is expected to bill: booked as an estimate, and weighed against its budget of the day. */
   readonly estimatedCost: { readonly amount: string; readonly unit: string } | null;
 }

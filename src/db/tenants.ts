@@ -46,7 +46,7 @@ export async function findApiKey(db: Db, keyId: string): Promise<FoundApiKey | n
     `SELECT k.id, k.tenant_id AS "tenantId", k.secret_sha256 AS "secretSha256", k.scopes,
        l.requests_per_minute IS NOT NULL AS "requestsLimited"
      FROM api_key k LEFT JOIN usage_limit l ON l.tenant_id = k.tenant_id AND l.scope = 'tenant'
-     WHERE k.id = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`,
+     WHERE k.id = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now()::timestamptz(3))`,
     [keyId],
   );
   return rows[0] ?? null;
@@ -54,5 +54,5 @@ export async function findApiKey(db: Db, keyId: string): Promise<FoundApiKey | n
 
 /** All tenants, for the operator's list. */
 export function listTenants(db: Db): Promise<{ id: string; name: string; createdAt: Date }[]> {
-  return db.prisma.tenant.findMany({ orderBy: { createdAt: 'asc' }, take: 1_000 });
+  return db.prisma.tenant.findMany({ orderBy: [{ createdAt: 'asc' }, { id: 'asc' }], take: 1_000 });
 }

@@ -14,20 +14,22 @@ const SEARCH_LIMIT_MS = 15_000;
 /**
  * The job of a submission whose answer was lost: by a find with our external id, or by the provider's list, among the
  * newest, where that echoes our callback token or external id; never by resemblance. `none` is said only by a provider
- * that looks up external ids; all else proves nothing.
+ * that looks up external ids; all else proves nothing: `unavailable` = it could not be asked, `cannot_tell` = it was,
+ * or has no way to tell.
  */
 export async function findOurJob(
   provider: Provider,
   ours: Ours,
   callbacks: Pick<CallbackUrls, 'submissionOf'>,
   options: CallOptions,
-): Promise<ProviderHandle | 'none' | 'cannot_tell'> {
+): Promise<ProviderHandle | 'none' | 'cannot_tell' | 'unavailable'> {
   const found = await provider.find?.(ours.idempotencyKey, options);
   if (found?.kind === 'found') return found.handle;
   const listed = await findListed(provider, ours, callbacks, options);
-  if (listed !== null) return listed;
+  if (typeof listed !== 'string') return listed;
   const { idempotency } = provider.capabilities;
-  return found?.kind === 'not_found' && idempotency === 'lookup' ? 'none' : 'cannot_tell';
+  if (found?.kind === 'not_found' && idempotency === 'lookup') return 'none';
+  return found?.kind === 'unavailable' || listed === 'unavailable' ? 'unavailable' : 'cannot_tell';
 }
 
 async function findListed(
@@ -35,13 +37,13 @@ async function findListed(
   ours: Ours,
   callbacks: Pick<CallbackUrls, 'submissionOf'>,
   options: CallOptions,
-): Promise<ProviderHandle | null> {
-  if (provider.list === undefined || !provider.capabilities.list) return null;
+): Promise<ProviderHandle | 'not_listed' | 'unavailable'> {
+  if (provider.list === undefined || !provider.capabilities.list) return 'not_listed';
   const startedMs = performance.now();
   let after: string | null = null;
   for (let page = 0; page < LIST_PAGES && performance.now() - startedMs < SEARCH_LIMIT_MS; page += 1) {
     const listed = await provider.list({ after, limit: LIST_PAGE }, options);
-    if (listed.kind !== 'page') return null;
+    if (listed.kind !== 'page') return 'unavailable';
     const job = listed.jobs.find(
       ({ callbackUrl, externalId }) =>
         externalId === ours.idempotencyKey ||
@@ -49,7 +51,7 @@ async function findListed(
     );
     if (job !== undefined) return job.handle;
     after = listed.nextCursor;
-    if (after === null) return null;
+    if (after === null) break;
   }
-  return null;
+  return 'not_listed';
 }

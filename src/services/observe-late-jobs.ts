@@ -62,8 +62,8 @@ async function observeLateJob(ctx: LateContext, job: LateObservation): Promise<v
   const access = ctx.providers.get(job.provider);
   const credential = access?.credential(job.credential);
   if (access === undefined || credential === undefined) {
-    // Counts as a look that failed, so that it does not come back for ever.
-    if (job.handle === null) await postponeLateSearch(ctx.db, job.submissionId);
+    // Counts as a look that failed: it comes again, but not for ever.
+    if (job.handle === null) await postponeLateSearch(ctx.db, job.submissionId, true);
     else await recordLateLook(ctx.db, job.submissionId, NOT_ASKED);
     throw new Error('the credential that submitted a late job is gone: configure it again');
   }
@@ -90,7 +90,7 @@ async function searchJob(
       ? await findOurJob(provider, { submissionId, idempotencyKey }, ctx.callbacks, options)
       : named.handle;
   if (typeof found === 'string') {
-    await postponeLateSearch(ctx.db, submissionId, named === 'unavailable');
+    await postponeLateSearch(ctx.db, submissionId, named === 'unavailable' || found === 'unavailable');
     return;
   }
   const { outcome } = await recordSubmission(ctx.db, {

@@ -4,6 +4,7 @@ import { accept, send as sendToProvider } from '../db/fixtures.ts';
 import { send } from './client.ts';
 import { codeOf, pathsOf, useApi } from './suite.ts';
 import { create, grant, newTenant, sendJson } from './tenants.ts';
+import { awayFromTheTurn } from '../db/turns.ts';
 
 const suite = useApi();
 
@@ -144,6 +145,7 @@ describe('/admin/v1/tenants/{id}/limits', () => {
 
 describe('/admin/v1/providers/{provider}/budget', () => {
   it('sets, shows what is spent today, and lifts', async () => {
+    await awayFromTheTurn('day');
     expect((await read('provider-budgets')).json()).toEqual({ data: [] });
     const made = await create(suite.api.url, await newTenant(suite.db));
     const id = made.json()['id'] as string;

@@ -5,6 +5,7 @@ import { create, grant, newGeneration, newTenant } from '../db/fixtures.ts';
 import { estimated, started } from '../db/sales.ts';
 import { untilWaiting } from '../db/waiting.ts';
 import { commandsOn, jsonOf } from './run.ts';
+import { awayFromTheTurn } from '../db/turns.ts';
 
 const test = useDatabase();
 const darkroom = commandsOn({ databaseUrl: () => test.url });
@@ -147,6 +148,7 @@ describe('darkroom budget', () => {
   const set = (...args: string[]) => darkroom('budget', 'set', ...args, ...REASON);
 
   it('set, shown with what is spent, reached, lifted', async () => {
+    await awayFromTheTurn('day');
     const tenant = await newTenant(test.db);
     const buy = () => started(test.db, tenant, { provider: 'kling', estimate: estimated('0.6', 'units') });
     expect((await darkroom('budget', 'show')).stdout).toBe('No provider has a budget.\n');

@@ -11,6 +11,7 @@ import { startSimulator } from '../../src/simulators/core.ts';
 import { useDatabase } from '../db/database.ts';
 import { accept, create, newTenant, send } from '../db/fixtures.ts';
 import type { Ran } from './run.ts';
+import { awayFromTheTurn } from '../db/turns.ts';
 
 const database = useDatabase();
 const folder = mkdtempSync(join(tmpdir(), 'darkroom-providers-'));
@@ -119,6 +120,7 @@ describe('darkroom providers', () => {
   });
 
   it('tells circuit, waiting jobs, cost and budget of today', async () => {
+    await awayFromTheTurn('day');
     const id = await create(database.db, await newTenant(database.db));
     await send(database.db, id, { estimatedCost: { amount: '0.25', unit: 'USD' } });
     await accept(database.db, id);

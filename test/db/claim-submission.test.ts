@@ -194,3 +194,16 @@ describe('a second live submission', () => {
     await expect(insert('abandoned')).resolves.toEqual([]);
   });
 });
+
+describe('claim_submission: sent again after it was asked for in vain', () => {
+  it('by one of several who asked: what was asked before a later send proves nothing', async () => {
+    const id = await unknown();
+    const asked = claimOf(id, { ...REPLAY, afterFence: 1 });
+    const claims = await Promise.all(Array.from({ length: 6 }, () => claimSubmission(test.db, asked)));
+    expect(tally(claims.map(({ outcome }) => outcome))).toEqual({ send: 1, leased: 5 });
+    await answer(test.db, id, 2, 'unknown');
+    expect(await claimSubmission(test.db, asked)).toEqual({ outcome: 'unknown' });
+    expect(await submissionOf(test.db, id)).toMatchObject({ state: 'unknown', fence: 2 });
+    expect(await send(test.db, id, { ...REPLAY, afterFence: 2 })).toBe(3);
+  });
+});

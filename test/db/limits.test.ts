@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import {
   createGeneration,
@@ -15,6 +14,7 @@ import { balance } from './facts.ts';
 import { accepted, create, grant, newGeneration, newTenant, sold } from './fixtures.ts';
 import type { Tenant } from './fixtures.ts';
 import { captured, delivered, failedAtProvider, FAILED, SUCCEEDED } from './money.ts';
+import { awayFromTheTurn } from './turns.ts';
 
 const test = useDatabase({ poolSize: 30 });
 const NONE: UsageLimits = {
@@ -41,13 +41,6 @@ const outcomes = (answers: readonly { readonly outcome: string }[]) =>
   tally(answers.map(({ outcome }) => outcome));
 const cancel = (tenant: Tenant, generationId: string) =>
   requestCancel(test.db, { generationId, tenantId: tenant.id, actor: 'tenant' });
-
-const TURNS_MS = { minute: 60_000, day: 86_400_000 };
-/** Windows and days turn by UTC: a test that counts must not run across such a turn. */
-async function awayFromTheTurn(of: keyof typeof TURNS_MS): Promise<void> {
-  const leftMs = TURNS_MS[of] - (Date.now() % TURNS_MS[of]);
-  if (leftMs < 30_000) await sleep(leftMs + 100);
-}
 
 /** A tenant with five accounts of 1,000 credits each. */
 async function fiveAccounts(): Promise<{ tenant: Tenant; accounts: string[] }> {

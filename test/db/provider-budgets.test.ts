@@ -1,11 +1,14 @@
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { claimSubmission, listProviderBudgets, setProviderBudget } from '../../src/db/index.ts';
 import { tally, useDatabase } from './database.ts';
 import { facts, submissionOf } from './facts.ts';
 import { accept, answer, claimOf, create, newTenant, send } from './fixtures.ts';
+import { awayFromTheTurn } from './turns.ts';
 
 const test = useDatabase({ poolSize: 30 });
 let providers = 0;
+// What is spent is counted by the day.
+beforeEach(() => awayFromTheTurn('day'));
 
 /** A provider that no other test uses, with a budget of so many USD. */
 async function budgeted(amountPerDay: string | null): Promise<string> {

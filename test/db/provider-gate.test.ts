@@ -4,6 +4,7 @@ import type { CircuitLimits, SubmissionRecord } from '../../src/db/index.ts';
 import { submissionId } from '../../src/domain/submission-id.ts';
 import { claimOf, create, newTenant, send } from './fixtures.ts';
 import { tally, useDatabase } from './database.ts';
+import { awayFromTheTurn } from './turns.ts';
 
 const test = useDatabase();
 const LIMITS: CircuitLimits = { circuitFailures: 3, circuitOpenMs: 60_000 };
@@ -127,6 +128,7 @@ describe('find_open_route', () => {
   const route = (provider: string, amount = '1') => ({ provider, estimatedCost: { amount, unit: 'USD' } });
 
   it('is the first that takes submits now', async () => {
+    await awayFromTheTurn('day', 90_000);
     const [shut, spent, open] = [newProvider(), newProvider(), newProvider()];
     for (let n = 0; n < 3; n += 1) await submit(shut, 'unknown');
     await setProviderBudget(test.db, {

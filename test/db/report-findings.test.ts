@@ -12,6 +12,7 @@ import { useDatabase } from './database.ts';
 import { newTenant, observe } from './fixtures.ts';
 import type { Tenant } from './fixtures.ts';
 import { acceptAt, billed, estimated, failed, moveTo, reportOf, sold, started } from './sales.ts';
+import { awayFromTheTurn } from './turns.ts';
 
 const test = useDatabase();
 const report = (input: Parameters<typeof reportOf>[1] = {}) => reportOf(test.db, input);
@@ -44,6 +45,20 @@ describe('to look into', () => {
         expect.objectContaining({ generation: ids[4], priced_seconds: 5, rendered_seconds: 5.51 }),
       ]),
     );
+  });
+
+  it('of one generation and moment in one order, whatever was written last', async () => {
+    const tenant = await newTenant(test.db);
+    const id = await sold(test.db, tenant, { outputs: 3, renderedSeconds: 7 });
+    for (const index of [2, 1, 0]) {
+      await test.sql(
+        `UPDATE output SET stored_at = '2026-03-12T08:00:00Z' WHERE generation_id = $1 AND index = $2`,
+        [id, index],
+      );
+    }
+    const day = { from: '2026-03-12', to: '2026-03-12' };
+    const { durations } = (await report({ ...day, tenantId: tenant.id })).to_look_into;
+    expect(durations.items.map(({ output }) => output)).toEqual([0, 1, 2]);
   });
 
   it('partial deliveries, also when what was stored is expired; no whole ones', async () => {
@@ -79,6 +94,7 @@ describe('to look into', () => {
   });
 
   it('budgets that are reached, before and after a submit was refused for it', async () => {
+    await awayFromTheTurn('day');
     const tenant = await newTenant(test.db);
     const budget = { provider: 'runway', unit: 'credits', reason: 'test', actor: 'test' };
     await setProviderBudget(test.db, { ...budget, amountPerDay: '5' });

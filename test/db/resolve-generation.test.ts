@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { readCredits } from '../../src/db/index.ts';
 import { useDatabase } from './database.ts';
-import { balance, facts } from './facts.ts';
-import { newTenant, store, storing } from './fixtures.ts';
+import { balance, facts, generationOf, submissionOf } from './facts.ts';
+import { accept, answer, create, newTenant, send, store, storing } from './fixtures.ts';
 import { resolve } from './money.ts';
 import { makeRow, OUTPUT_PRICE, ROWS } from './rows.ts';
 import type { Row } from './rows.ts';
@@ -70,6 +70,18 @@ describe('resolve_generation: every shape of the rows', () => {
 });
 
 describe('resolve_generation', () => {
+  it('one whose submit may have arrived, its lease over: its job is looked for, and attached late', async () => {
+    const id = await create(test.db, await newTenant(test.db));
+    await send(test.db, id, { leaseMs: 0 });
+    expect(await resolve(test.db, id, 'failed')).toMatchObject({ outcome: 'resolved' });
+    const { completedAt } = await generationOf(test.db, id);
+    const submission = await submissionOf(test.db, id);
+    expect(submission).toMatchObject({ state: 'unknown', leaseUntil: null, problem: 'lease_over' });
+    expect(submission.lateDueAt!.getTime() - completedAt!.getTime()).toBe(3_600_000);
+    expect(await answer(test.db, id, 1, 'capacity')).toMatchObject({ outcome: 'stale', state: 'unknown' });
+    expect(await accept(test.db, id)).toMatchObject({ outcome: 'attached_late', state: 'abandoned' });
+  });
+
   it('keeps who and why with the money and in the record', async () => {
     const { id, tenantId } = await made('stored');
     await resolve(test.db, id, 'succeeded');

@@ -1,17 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import {
+  claimFileRemovals,
   findOutputFile,
   liveSecretKeyIds,
   rotateLinks,
   rotateWebhookSecret,
   setRetention,
+  settle,
 } from '../../src/db/index.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { useDatabase } from './database.ts';
 import { newTenant, store, storing } from './fixtures.ts';
 import type { Tenant } from './fixtures.ts';
 import { DAY_MS, HOUR_MS } from './inputs.ts';
-import { captured } from './money.ts';
+import { captured, SUCCEEDED } from './money.ts';
 import { newDefaultSecret } from './webhooks.ts';
 
 const test = useDatabase();
@@ -101,5 +103,28 @@ describe('keys under which secrets are sealed', () => {
     await rotate('k3', 0);
     await test.sql(`UPDATE webhook_secret SET expires_at = now() WHERE key_id = 'k1'`);
     expect(await liveSecretKeyIds(test.db)).toEqual(['k3']);
+  });
+});
+
+describe('how long outputs are kept', () => {
+  it('counts from the end, though one was stored a day before another', async () => {
+    const id = await storing(test.db, await newTenant(test.db), 2);
+    await store(test.db, id, { index: 0, retentionMs: DAY_MS });
+    await test.sql(
+      `UPDATE output SET stored_at = stored_at - interval '1 day', expires_at = expires_at - interval '1 day'
+       WHERE generation_id = $1 AND index = 0`,
+      [id],
+    );
+    await store(test.db, id, { index: 1, retentionMs: DAY_MS });
+    await settle(test.db, id, SUCCEEDED);
+    const { completedAt, outputs } = await test.db.prisma.generation.findUniqueOrThrow({
+      where: { id },
+      include: { outputs: true },
+    });
+    expect(outputs.map(({ expiresAt }) => expiresAt!.getTime() - completedAt!.getTime())).toEqual([
+      DAY_MS,
+      DAY_MS,
+    ]);
+    expect(await claimFileRemovals(test.db, { limit: 100, leaseMs: 1_000 })).toEqual([]);
   });
 });

@@ -49,6 +49,14 @@ describe('the turn of a pass', () => {
     expect(await claimPass(test.db, 'one', 0)).not.toBeNull();
   });
 
+  it('is given in any case where no interval is asked for, also of a mark that lies ahead', async () => {
+    await claimPass(test.db, 'ahead', 60_000);
+    await test.sql(
+      `UPDATE sweep_mark SET updated_at = clock_timestamp() + interval '1 hour' WHERE name = 'ahead'`,
+    );
+    expect(await claimPass(test.db, 'ahead', 0)).toEqual({ at: null, place: null });
+  });
+
   it('brings what the last one kept; its time never goes back', async () => {
     await claimPass(test.db, 'two', 0);
     await markPass(test.db, 'two', { at: '2026-01-02T00:00:00.000Z', place: 'b' });

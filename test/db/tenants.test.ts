@@ -62,4 +62,14 @@ describe('tenants', () => {
       { name: 'default', kind: 'tenant' },
     ]);
   });
+
+  it('of one moment are listed in one order, whatever was written last', async () => {
+    const ids = [await newTenant(test.db, 0), await newTenant(test.db, 0), await newTenant(test.db, 0)]
+      .map(({ id }) => id)
+      .toSorted();
+    for (const id of ids.toReversed()) {
+      await test.sql(`UPDATE tenant SET created_at = '2027-01-01T00:00:00Z' WHERE id = $1`, [id]);
+    }
+    expect((await listTenants(test.db)).map(({ id }) => id).slice(-3)).toEqual(ids);
+  });
 });

@@ -90,7 +90,9 @@ const OLD_PLAN = {
 
 const submissionOf = (id: string) => `sub_${id.slice(4)}_1`;
 
-async function accept(id: string): Promise<void> {
+const RESOLVED = { state: 'failed', errorCode: 'provider_failed', reason: 'r', actor: 'a' };
+
+async function claim(id: string, leaseMs: number): Promise<void> {
   await call('claim_submission', {
     generationId: id,
     ordinal: 1,
@@ -102,11 +104,15 @@ async function accept(id: string): Promise<void> {
     request: { method: 'POST', path: '/', contentType: 'x', body: '{}' },
     callbackBase: null,
     callbackKeyId: null,
-    leaseMs: 40_000,
+    leaseMs,
     minimumRunwayMs: 0,
     replay: true,
     replayWindowMs: 1,
   });
+}
+
+async function accept(id: string): Promise<void> {
+  await claim(id, 40_000);
   await call('record_submission', {
     submissionId: submissionOf(id),
     kind: 'accepted',
@@ -258,8 +264,24 @@ it('a database of version 0.1 with money in it goes on under every later version
     more: false,
   });
   expect(await sound()).toEqual([]);
+  // A person has ended one after the lease of its submit; until then nobody looked for its job.
+  const sent = await create();
+  await claim(sent, 0);
+  expect(await call('resolve_generation', { generationId: sent, ...RESOLVED })).toMatchObject({
+    outcome: 'resolved',
+  });
 
   await apply(LATER);
+
+  expect(await sound()).toEqual([]);
+  const [left] = (
+    await client.query<{ state: string; due: boolean }>(
+      `SELECT s.state, s.late_due_at = g.completed_at + interval '1 hour' AS due
+       FROM submission s JOIN generation g ON g.id = s.generation_id WHERE g.id = $1`,
+      [sent],
+    )
+  ).rows;
+  expect(left).toEqual({ state: 'unknown', due: true });
 
   const last = await create();
   await accept(last);

@@ -8,6 +8,7 @@ const NO_GAP = 'event numbers have no gap';
 const PRICED = 'a capture is the price of one output by the outputs stored, within the hold';
 
 export const NO_OUTPUT_LEFT = 'a success that is told as expired has no output left, and no other has none';
+const NOT_LEFT = 'an ended generation has no submission that is prepared or sending';
 const ONE_JOB = 'at most one accepted job per submission';
 
 /** Planted in states, submissions, outputs and events. */
@@ -67,6 +68,18 @@ export const RUN_SEEDS: readonly Seed[] = [
       `INSERT INTO submission (id, generation_id, ordinal, route_index, provider, credential, idempotency_key, request, created_at, updated_at)
        VALUES ('${submissionId(p.ids.running, 2)}', '${p.ids.running}', 2, 0, 'infro', 'main', 'seed', '{}', now(), now())`,
     ],
+  },
+  {
+    name: NOT_LEFT,
+    how: 'one that is sending after the end',
+    sql: (p) => [
+      `UPDATE submission SET state = 'sending', lease_until = now() WHERE generation_id = '${p.ids.failed}'`,
+    ],
+  },
+  {
+    name: NOT_LEFT,
+    how: 'one that is prepared after the end',
+    sql: (p) => [`UPDATE submission SET state = 'prepared' WHERE generation_id = '${p.ids.failed}'`],
   },
   {
     name: 'one provider job belongs to one submission',

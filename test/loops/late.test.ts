@@ -207,4 +207,45 @@ describe('after the end of a generation', () => {
     expect(await row(id)).toMatchObject({ lateCount: 2, state: 'unknown', providerJobId: null });
     await klingSim.close();
   });
+
+  it('a search that the provider did not answer counts for none and comes again, once a job was named within a minute', async () => {
+    const { klingSim, kling } = await startKling();
+    await klingSim.close();
+    const { id } = await unresolved([1]);
+    const both = {
+      ...ctx,
+      providers: new Map([['kling', { provider: kling, credential: () => OPTIONS.credential }]]),
+    };
+    const pass = () => eventually(async () => ((await observeLateJobs(both, 10)) > 0 ? true : undefined));
+    await pass();
+    const away = await row(id);
+    expect(away).toMatchObject({ lateCount: 0, state: 'unknown', providerJobId: null });
+    expect(away.lateDueAt!.getTime() - Date.now()).toBeGreaterThan(500_000);
+    await receive(test.db, {
+      provider: 'kling',
+      submissionId: submissionId(id, 1),
+      jobId: '893605946402811985',
+    });
+    await pass();
+    const named = await row(id);
+    expect(named).toMatchObject({ lateCount: 0, problem: 'named_job_unavailable' });
+    expect(named.lateDueAt!.getTime() - Date.now()).toBeLessThanOrEqual(60_001);
+    await test.sql('UPDATE submission SET late_due_at = NULL');
+  });
+
+  it('a search without its credential counts for none either', async () => {
+    const { klingSim, kling } = await startKling();
+    const { id } = await unresolved([1]);
+    const without = {
+      ...ctx,
+      providers: new Map([['kling', { provider: kling, credential: () => undefined }]]),
+    };
+    await expect(eventually(() => observeLateJobs(without, 10).then(() => undefined))).rejects.toThrow(
+      /configure it again/,
+    );
+    const { lateCount, lateDueAt } = await row(id);
+    expect(lateCount).toBe(0);
+    expect(lateDueAt!.getTime() - Date.now()).toBeGreaterThan(500_000);
+    await klingSim.close();
+  });
 });

@@ -6,6 +6,7 @@ import { startApi, stubDb } from '../api/api.ts';
 import { useDatabase } from '../db/database.ts';
 import { accept, create, newTenant, observe, send } from '../db/fixtures.ts';
 import { Scrape } from './samples.ts';
+import { awayFromTheTurn } from '../db/turns.ts';
 
 const database = useDatabase();
 const PROVIDERS = ['infro', 'kling', 'runway'];
@@ -74,6 +75,7 @@ describe('gauges of the database', () => {
   });
 
   it('a budget is reached from the first refusal to midnight UTC, or until it is set anew', async () => {
+    await awayFromTheTurn('day');
     const budget = { provider: 'kling', amountPerDay: '5', unit: 'units', reason: 'test', actor: 'test' };
     const reached = async () => (await shown()).value('darkroom_daily_budget_reached', { provider: 'kling' });
     await setProviderBudget(database.db, budget);

@@ -456,6 +456,8 @@ BEGIN
         'submission', CASE WHEN s.id IS NULL THEN NULL ELSE jsonb_build_object('id', s.id, 'ordinal', s.ordinal, 'routeIndex', s.route_index,
             'provider', s.provider, 'credential', s.credential, 'request', s.request, 'idempotencyKey', s.idempotency_key, 'state', s.state, 'fence', s.fence, 'handle', s.handle,
             'jobId', s.provider_job_id, 'leaseInMs', ms_until(s.lease_until), 'sinceFirstSentMs', -ms_until(s.first_sent_at),
+            -- Of the last send or what was told of it: while it is sending or unknown nothing else writes this.
+            'sinceSentMs', -ms_until(s.updated_at),
             'sinceAcceptedMs', -ms_until(s.accepted_at), 'sinceObservedMs', -ms_until(s.observed_at), 'observeCount', s.observe_count,
             'everUnknown', s.unknown_at IS NOT NULL, 'callbacks', s.callback_base IS NOT NULL, 'terminalHint', s.terminal_hint_at IS NOT NULL,
             'cancelSent', s.cancel_sent_at IS NOT NULL, 'refusalCode', s.refusal_code, 'problem', s.problem, 'endedAs', s.ended_as,
@@ -466,7 +468,8 @@ END $$;
 -- The right to send once. Creates the next submission or takes the one that may be sent (again), under the row lock; the fence
 -- it returns is the token that every later step of this attempt must show. A later route abandons what was not sent at an earlier.
 -- in:  {generationId, ordinal, routeIndex, submissionId, provider, credential, idempotencyKey, request, callbackBase, callbackKeyId,
---       leaseMs, minimumRunwayMs, replay: boolean, replayWindowMs, estimatedCost: {amount, unit} | null}
+--       leaseMs, minimumRunwayMs, replay: boolean, replayWindowMs, afterFence?: an unknown one is sent again only while this is its
+--       fence, so that of several who asked the provider in vain one sends, estimatedCost: {amount, unit} | null}
 -- out: {outcome: send, fence, request, idempotencyKey, callbackBase, callbackKeyId} | {outcome: leased, inMs}
 --      | {outcome: provider_closed, reason, inMs, alert}: no new submit there now; the row is as it was
 --      | {outcome: paused, reason: tenant_paused | model_paused, inMs}: no new submit for it anywhere; the row is as it was
@@ -501,7 +504,7 @@ BEGIN
     IF s.state = 'unknown' AND NOT (coalesce((p ->> 'replay')::boolean, false) AND s.provider = p ->> 'provider' AND s.credential = p ->> 'credential'
         AND v_now + (p ->> 'leaseMs')::double precision * interval '1 millisecond'
             < s.first_sent_at + (p ->> 'replayWindowMs')::double precision * interval '1 millisecond'
-        AND v_now < g.deadline_at AND g.cancel_requested_at IS NULL) THEN
+        AND s.fence = coalesce((p ->> 'afterFence')::integer, s.fence) AND v_now < g.deadline_at AND g.cancel_requested_at IS NULL) THEN
         -- Only a find, a callback, an operator or the deadline can tell now.
         UPDATE generation SET due_at = greatest(deadline_at, v_now) WHERE id = g.id;
         RETURN jsonb_build_object('outcome', 'unknown');
@@ -620,7 +623,8 @@ BEGIN
                 v_outcome := 'attached';
             ELSE
                 v_outcome := 'attached_late';
-                UPDATE submission SET late_due_at = greatest(late_due(g, 0), v_now) WHERE id = s.id;
+                -- Searches that found nothing were no looks at it.
+                UPDATE submission SET late_due_at = greatest(late_due(g, 0), v_now), late_count = 0 WHERE id = s.id;
             END IF;
         END IF;
     ELSIF s.state <> 'sending' OR s.fence <> (p ->> 'fence')::integer THEN
@@ -718,7 +722,9 @@ BEGIN
             UPDATE generation SET wake_requested_at = coalesce(wake_requested_at, v_now) WHERE id = g.id;
         END IF;
     END IF;
-    IF g.completed_at IS NOT NULL AND v_terminal AND s.late_due_at IS NOT NULL THEN
+    IF g.completed_at IS NOT NULL AND v_terminal AND s.ended_at IS NULL
+        AND (s.late_due_at IS NOT NULL OR s.provider_job_id IS NOT NULL AND v_outcome <> 'duplicate') THEN
+        -- Also after the last planned look, when nobody else would come to book it.
         UPDATE submission SET late_due_at = least(late_due_at, v_now) WHERE id = s.id;
     END IF;
     IF (g.completed_at IS NOT NULL OR s.state IN ('refused', 'abandoned')) AND v_outcome <> 'duplicate' AND s.provider_job_id IS NULL
@@ -842,7 +848,7 @@ BEGIN
     IF g.completed_at IS NOT NULL THEN
         -- Looked at again until it has ended; a look that failed counts for none, but not for ever.
         UPDATE submission SET late_count = late_count + CASE WHEN v_kind = 'unavailable' THEN 0 ELSE 1 END,
-            late_due_at = CASE WHEN s.ended_at IS NOT NULL THEN NULL WHEN v_kind <> 'unavailable' THEN late_due(g, s.late_count + 1)
+            late_due_at = CASE WHEN s.ended_at IS NOT NULL THEN NULL WHEN v_kind <> 'unavailable' THEN late_due_after(g, s.late_count + 1, v_now)
                 WHEN g.completed_at > v_now - interval '2 days' THEN v_now + interval '10 minutes' END
         WHERE id = s.id;
         RETURN jsonb_build_object('terminal', true, 'succeeded', g.success_at IS NOT NULL, 'attempts', v_attempts, 'cancelRequested', false);
@@ -883,6 +889,14 @@ CREATE OR REPLACE FUNCTION late_due(g generation, p_count integer) RETURNS times
         * interval '1 millisecond';
 $$;
 
+-- When it is looked at for the n-th time (from 0) after a look at p_look, or null. Ten minutes later at the soonest (less where the planned
+-- times are closer): a job that became known late, or a day without workers, does not use up all looks at once.
+CREATE OR REPLACE FUNCTION late_due_after(g generation, p_count integer, p_look timestamptz) RETURNS timestamptz LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN due IS NOT NULL THEN greatest(due, p_look + least(interval '10 minutes',
+        due - CASE WHEN p_count > 0 THEN late_due(g, p_count - 1) ELSE g.completed_at END)) END
+    FROM late_due(g, p_count) AS due;
+$$;
+
 -- Jobs to look at after the end, leased so that workers share them; one whose look is lost is due again after the lease.
 -- in: {limit, leaseMs, providers: [those that the caller knows]}; out: [{submissionId, provider, credential, idempotencyKey,
 -- handle | null (its job was never known), named: [job ids that callbacks or an operator gave it],
@@ -909,7 +923,7 @@ BEGIN
 END $$;
 
 -- A search for the job of an ended generation that found nothing: again at the next time, if there is one. One in which the provider
--- could not be asked for a job that was named counts for none, but not for ever.
+-- could not be asked counts for none, but not for ever: again soon where a job was named, as after a look that failed where none was.
 -- in: {submissionId, unavailable: boolean}; out: whether it is searched again
 CREATE OR REPLACE FUNCTION postpone_late_search(p jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
@@ -917,8 +931,10 @@ DECLARE
     v_again boolean := coalesce((p ->> 'unavailable')::boolean, false);
 BEGIN
     UPDATE submission s SET late_count = CASE WHEN v_again THEN s.late_count ELSE s.late_count + 1 END,
-        late_due_at = CASE WHEN NOT v_again THEN late_due(g, s.late_count + 1)
-            WHEN coalesce(g.completed_at, g.deadline_at) > clock_timestamp() - interval '2 days' THEN clock_timestamp() + interval '1 minute' END
+        late_due_at = CASE WHEN NOT v_again THEN late_due_after(g, s.late_count + 1, clock_timestamp())
+            WHEN coalesce(g.completed_at, g.deadline_at) > clock_timestamp() - interval '2 days' THEN clock_timestamp()
+                + CASE WHEN EXISTS (SELECT 1 FROM callback c WHERE c.submission_id = s.id AND c.provider_job_id IS NOT NULL)
+                    THEN interval '1 minute' ELSE interval '10 minutes' END END
     FROM generation g WHERE s.id = p ->> 'submissionId' AND g.id = s.generation_id AND s.provider_job_id IS NULL
     RETURNING s.late_due_at INTO v_due;
     RETURN v_due IS NOT NULL;
@@ -947,8 +963,13 @@ BEGIN
     UPDATE generation SET state = p_state, stage = 'done', error_code = p_error_code, delivery = p_delivery, operator_reason = NULL,
         completed_at = v_now, updated_at = v_now, due_at = NULL, wake_requested_at = NULL, event_seq = event_seq + 1
     WHERE id = p_generation_id RETURNING * INTO g;
-    UPDATE submission SET late_due_at = late_due(g, 0) WHERE generation_id = p_generation_id AND ended_at IS NULL
-        AND (provider_job_id IS NOT NULL OR state = 'unknown');
+    -- Also of one that was declared not accepted: what was looked for before the end was no late look, and what is looked for soon, since
+    -- its job was named, is not put off.
+    UPDATE submission SET late_count = 0, late_due_at = least(CASE WHEN provider_job_id IS NULL THEN late_due_at END, late_due(g, 0))
+    WHERE generation_id = p_generation_id AND ended_at IS NULL
+        AND (provider_job_id IS NOT NULL OR state = 'unknown' OR state = 'abandoned' AND unknown_at IS NOT NULL);
+    -- An output is kept from the end on, not from the moment when it was stored: another one may have taken a day.
+    UPDATE output SET expires_at = expires_at + greatest(v_now - stored_at, interval '0') WHERE generation_id = p_generation_id AND state = 'stored';
     PERFORM tell_event(p_generation_id, g.event_seq, 'terminal', jsonb_build_object('state', g.state, 'stage', g.stage, 'delivery', g.delivery,
         'errorCode', g.error_code, 'captured', p_captured, 'released', h.amount - p_captured));
 END $$;
@@ -1511,7 +1532,8 @@ DECLARE
 BEGIN
     INSERT INTO sweep_mark (name, updated_at) VALUES (p ->> 'name', to_timestamp(0)) ON CONFLICT DO NOTHING;
     UPDATE sweep_mark SET updated_at = clock_timestamp()
-    WHERE name = p ->> 'name' AND updated_at <= ms_from_now(-(p ->> 'everyMs')::double precision) RETURNING * INTO m;
+    WHERE name = p ->> 'name' AND ((p ->> 'everyMs')::double precision <= 0
+        OR updated_at <= ms_from_now(-(p ->> 'everyMs')::double precision)) RETURNING * INTO m;
     RETURN CASE WHEN m.name IS NULL THEN NULL ELSE jsonb_build_object('at', iso_time(m.at), 'place', m.place) END;
 END $$;
 
@@ -1880,6 +1902,9 @@ BEGIN
     IF g.cancel_outcome IN ('requested', 'confirmed') THEN
         UPDATE generation SET cancel_outcome = 'too_late' WHERE id = g.id;
     END IF;
+    -- Its lease is over and nobody has told what came of it: it is looked for after the end as any unknown one.
+    UPDATE submission SET state = 'unknown', unknown_at = coalesce(unknown_at, v_now), lease_until = NULL, problem = 'lease_over', updated_at = v_now
+    WHERE generation_id = g.id AND state = 'sending';
     PERFORM finish_generation(g.id, v_state, v_code, v_captured, v_delivery, p ->> 'reason', p ->> 'actor');
     INSERT INTO operator_action (kind, tenant_id, generation_id, actor, reason, detail)
     VALUES ('resolve', g.tenant_id, g.id, p ->> 'actor', p ->> 'reason', jsonb_build_object('state', v_state, 'errorCode', v_code, 'captured', v_captured));
@@ -2324,6 +2349,7 @@ END $$;
 CREATE OR REPLACE FUNCTION erase_generation(p jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
     g generation;
+    v_now timestamptz(3);
     v_inputs text[];
 BEGIN
     SELECT * INTO g FROM generation WHERE id = p ->> 'generationId' AND (p ->> 'tenantId' IS NULL OR tenant_id = p ->> 'tenantId') FOR UPDATE;
@@ -2334,7 +2360,8 @@ BEGIN
         RETURN jsonb_build_object('outcome', 'not_terminal');
     END IF;
     IF g.erased_at IS NULL THEN
-        UPDATE generation SET erased_at = clock_timestamp(), updated_at = clock_timestamp(), input = '{}',
+        v_now := clock_timestamp();
+        UPDATE generation SET erased_at = v_now, updated_at = v_now, input = '{}',
             response_body = jsonb_set(response_body::jsonb, '{input}', '{}')::text
         WHERE id = g.id;
         UPDATE submission SET request = request || '{"body": ""}' WHERE generation_id = g.id;
@@ -2483,3 +2510,10 @@ BEGIN
     VALUES ('rotate_links', p ->> 'tenantId', p ->> 'actor', p ->> 'reason', jsonb_build_object('overlapMs', p -> 'overlapMs'));
     RETURN true;
 END $$;
+
+-- Until now a generation that a person ended after the lease of its submit left its submission as it was: nobody looked for the job.
+UPDATE submission s SET state = 'unknown', unknown_at = coalesce(s.unknown_at, clock_timestamp()), lease_until = NULL, problem = 'lease_over',
+    updated_at = clock_timestamp(), late_due_at = late_due(g, 0)
+FROM generation g WHERE g.id = s.generation_id AND g.completed_at IS NOT NULL AND s.state = 'sending';
+UPDATE submission s SET state = 'abandoned', updated_at = clock_timestamp()
+FROM generation g WHERE g.id = s.generation_id AND g.completed_at IS NOT NULL AND s.state = 'prepared';
