@@ -1,4 +1,5 @@
 import { isDatabaseUnavailable, recordLateLook, recordSubmission } from '../db/index.ts';
+import type { AttachableSubmission } from '../db/find-submission.ts';
 import type { LoadedGeneration, RecordedSubmission } from '../db/index.ts';
 import { safeError } from '../domain/safe-error.ts';
 import { cancelLateJob, sayLateSuccess } from './cancel-late-job.ts';
@@ -9,8 +10,13 @@ import { accessOf } from './steps.ts';
 const WINDOW_MS = 20_000;
 const MOST_NAMED = 2;
 
-function jobAt(deps: ActivityDeps, { generation, submission }: LoadedGeneration, jobId: string) {
-  if (submission === null) throw stepBroken('no_submission');
+/** A submission, whether or not it is the last of its generation. */
+interface Attachable {
+  readonly generation: LoadedGeneration['generation'];
+  readonly submission: AttachableSubmission;
+}
+
+function jobAt(deps: ActivityDeps, { generation, submission }: Attachable, jobId: string) {
   const { provider, credential: credentialOf } = accessOf(deps, submission.provider);
   const credential = credentialOf(submission.credential);
   if (credential === undefined) throw stepBroken('unknown_credential');
@@ -20,16 +26,16 @@ function jobAt(deps: ActivityDeps, { generation, submission }: LoadedGeneration,
 }
 
 /**
- * Attaches a job that is known by its id to the loaded submission; after the end the provider is asked to cancel it.
+ * Attaches a job that is known by its id to this submission; where nobody waits for it, the provider is asked to cancel it.
  * @param hasEnded - as the provider has just said, so that there is nothing to cancel
  */
 export async function attachJob(
   deps: ActivityDeps,
-  loaded: LoadedGeneration,
+  attachable: Attachable,
   jobId: string,
   hasEnded = false,
 ): Promise<RecordedSubmission['outcome']> {
-  const job = jobAt(deps, loaded, jobId);
+  const job = jobAt(deps, attachable, jobId);
   const { submissionId, handle } = job;
   const record = await recordSubmission(deps.db, {
     submissionId,
@@ -60,17 +66,20 @@ export async function attachLateJob(deps: ActivityDeps, loaded: LoadedGeneration
   }
 }
 
-async function attachNamedJob(deps: ActivityDeps, loaded: LoadedGeneration): Promise<void> {
-  const { submission, hints } = loaded;
+async function attachNamedJob(
+  deps: ActivityDeps,
+  { generation, submission, hints }: LoadedGeneration,
+): Promise<void> {
   if (submission === null || submission.jobId !== null) return;
+  const attachable = { generation, submission };
   const named = [...new Set(hints.flatMap(({ jobId }) => (jobId === null ? [] : [jobId])))];
   for (const jobId of named.slice(0, MOST_NAMED)) {
-    const { provider, handle, credential, timeoutMs } = jobAt(deps, loaded, jobId);
+    const { provider, handle, credential, timeoutMs } = jobAt(deps, attachable, jobId);
     const observation = await provider.observe(handle, { credential, timeoutMs });
     const { kind } = observation;
     // The loop of late observations asks again.
     if (kind === 'not_found' || kind === 'unavailable') continue;
-    const outcome = await attachJob(deps, loaded, jobId, kind !== 'running');
+    const outcome = await attachJob(deps, attachable, jobId, kind !== 'running');
     // What is seen of a job says nothing of a submission that has not got it.
     if (kind === 'running' || (outcome !== 'attached' && outcome !== 'attached_late')) return;
     // It has ended: nobody has to look at it again.

@@ -1,5 +1,6 @@
 import { recordOutput, renewOutput } from '../db/index.ts';
 import type { ActivityDeps } from './deps.ts';
+import { callsOf } from './job.ts';
 import type { AttemptContext, Job } from './job.ts';
 import { removeUnnamed, StorageTrouble, tellTrouble } from './storage-trouble.ts';
 import { pathOf, storeFile } from './store-file.ts';
@@ -7,6 +8,8 @@ import type { FileOutcome, FileTarget } from './store-file.ts';
 
 /** A link that is dead twice, the second time fresh from the provider, is gone for good. */
 const GONE_FOR_GOOD = 2;
+/** One that is the same at each look is believed to be gone after so many times the grace for "no such job". */
+const GRACES = 10;
 /** Files of so many attempts before are looked after once the output is decided; more never died in a row. */
 const EARLIER_ATTEMPTS = 10;
 
@@ -42,7 +45,7 @@ export async function fetchOutput(
       tellTrouble(deps, error);
       return { result: 'retry', problem: error.problem, gone: false };
     });
-    return await recordEnd(deps, target, outcome);
+    return await recordEnd(deps, job, target, outcome);
   } finally {
     clearInterval(renewal);
     release?.();
@@ -51,6 +54,7 @@ export async function fetchOutput(
 
 async function recordEnd(
   deps: ActivityDeps,
+  job: Job,
   target: FileTarget,
   outcome: FileOutcome,
 ): Promise<{ readonly stored: boolean }> {
@@ -61,7 +65,8 @@ async function recordEnd(
   // A record whose answer was lost and that was sent again finds its own file.
   const lost = recorded.outcome === 'lost_race' && (mine === null || recorded.path !== mine);
   if (lost && mine !== null) await removeUnnamed(deps, mine);
-  if (recorded.state === 'storing' && recorded.goneCount >= GONE_FOR_GOOD) {
+  const isDeadAgain = recorded.state === 'storing' && recorded.goneCount >= GONE_FOR_GOOD;
+  if (isDeadAgain && (await isBelieved(deps, job, target))) {
     recorded = await recordOutput(deps.db, { ...id, result: 'lost', problem: 'link_gone' });
   }
   const problem = 'problem' in outcome ? outcome.problem : undefined;
@@ -77,6 +82,21 @@ async function recordEnd(
   );
   if (!lost) await removeEarlier(deps, target, recorded);
   return { stored: recorded.state === 'stored' };
+}
+
+/**
+ * A provider that gives a fresh link at each look has no file behind it any more; where the link is always the same one, the
+ * file may come yet for some time after the success.
+ */
+async function isBelieved(deps: ActivityDeps, job: Job, { index, url }: FileTarget): Promise<boolean> {
+  const { generation } = job.loaded;
+  // No look is recorded after the one that saw the success.
+  const sinceSuccessMs = generation.succeeded ? (job.submission.sinceObservedMs ?? 0) : 0;
+  if (sinceSuccessMs >= GRACES * generation.plan.timings.notFoundGraceMs) return true;
+  const { provider, options } = callsOf(deps, job);
+  const observation = await provider.observe(job.handle, options);
+  const now = observation.kind === 'succeeded' ? observation.outputs[index]?.url : undefined;
+  return now !== undefined && now !== url;
 }
 
 /**

@@ -184,7 +184,8 @@ function retryDelayMs(
     deps.random(),
   );
   if (answer.kind === 'capacity') return Math.max(answer.retryAfterMs ?? 0, grown);
-  if (answer.kind === 'refused' || answer.kind === 'accepted') return 0;
+  if (answer.kind === 'accepted') return 0;
+  // Also of a refusal: after a lost answer it proves nothing, and the same bytes are sent again.
   return backoffMs(fence - 1, { initialMs: 1_000, factor: 2, maxMs: 60_000 }, deps.random());
 }
 

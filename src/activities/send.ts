@@ -44,6 +44,8 @@ export async function sendSubmission(
     minimumRunwayMs: expectedDurationSeconds * 1_000,
     replay: capabilities.idempotency === 'replay' || resend,
     replayWindowMs: resend ? FOR_EVER_MS : timings.replayWindowMs,
+    // Of several who asked the provider in vain, one sends.
+    ...(resend && submission !== null && { afterFence: submission.fence }),
   });
   switch (claim.outcome) {
     case 'send':

@@ -7,10 +7,14 @@ import type { MediaCheck, MediaVerdict, PendingFile } from '../storage/index.ts'
 import type { ActivityDeps } from './deps.ts';
 import { callsOf } from './job.ts';
 import type { AttemptContext, Job } from './job.ts';
+import { forgetOutputTrouble, tellOutputTrouble } from './output-trouble.ts';
+import type { OutputTrouble } from './output-trouble.ts';
 import { inStorage, removeUnnamed, tellRecovered } from './storage-trouble.ts';
 
 const IDLE_MS = 30_000;
 const TOTAL_MS = 3_600_000;
+const HEAD_BYTES = 64;
+const JSON_HEAD = /^\s*[[{]/;
 /** Shorter than this share of what was asked for is worth an operator's look. */
 const SHORT = 0.8;
 
@@ -53,33 +57,54 @@ export async function storeFile(
   const check = createMediaCheck();
   const file = await inStorage(() => deps.storage.create(path));
   try {
-    const answer = await fetchFile(deps, job, target, { file, check, context });
-    const media = judgeFile(job, target, answer, check);
+    const fetched = await fetchFile(deps, job, target, { file, check, context });
+    const trouble = troubleOf(fetched);
+    if (trouble !== null) {
+      tellOutputTrouble(deps, job.submission.provider, trouble);
+      return { result: 'retry', problem: trouble, gone: false };
+    }
+    const media = judgeFile(job, target, fetched.answer, check);
     if ('result' in media) return media;
     noteOdd(deps, job, target, media);
-    return await keep(deps, file, path, media, context.shutdown);
+    const outcome = await keep(deps, file, path, media, context.shutdown);
+    if (outcome.result === 'stored') forgetOutputTrouble(deps, job.submission.provider);
+    return outcome;
   } finally {
     // What cannot be removed now is temporary, and removed by a later check of the storage.
     await file.discard().catch(() => undefined);
   }
 }
 
-function fetchFile(
+interface Fetched {
+  readonly answer: DownloadAnswer;
+  /** The request that was answered carried the provider's key. */
+  readonly keyed: boolean;
+  readonly head: Uint8Array;
+}
+
+async function fetchFile(
   deps: ActivityDeps,
   job: Job,
   { url }: FileTarget,
   sink: { file: PendingFile; check: MediaCheck; context: AttemptContext },
-): Promise<DownloadAnswer> {
+): Promise<Fetched> {
   const { provider, options } = callsOf(deps, job);
   const { file, check, context } = sink;
   let seen = 0;
+  let keyed = false;
+  let head: Uint8Array = new Uint8Array();
   const request = {
     url,
     hosts: provider.outputHosts,
-    headersFor: (hop: URL) => provider.downloadAuth(hop, options.credential),
+    headersFor: (hop: URL) => {
+      const headers = provider.downloadAuth(hop, options.credential);
+      keyed = Object.keys(headers).length > 0;
+      return headers;
+    },
     limits: { maxBytes: job.loaded.generation.plan.outputs.maxBytes, idleMs: IDLE_MS, totalMs: TOTAL_MS },
     signal: context.shutdown,
     write: async (chunk: Uint8Array) => {
+      if (head.length === 0) head = Buffer.from(chunk.subarray(0, HEAD_BYTES));
       check.write(chunk);
       await inStorage(() => file.write(chunk));
     },
@@ -88,7 +113,18 @@ function fetchFile(
       seen = bytes;
     },
   };
-  return isInlineFile(url) ? readInlineFile(request) : deps.http.download(request);
+  const answer = await (isInlineFile(url) ? readInlineFile(request) : deps.http.download(request));
+  return { answer, keyed, head };
+}
+
+/** Answers that speak of our settings, our key or the moment, and not of the file. */
+function troubleOf({ answer, keyed, head }: Fetched): OutputTrouble | null {
+  if (answer.kind === 'rejected' && answer.reason === 'blocked_host') return 'blocked_host';
+  if (!keyed) return null;
+  if (answer.kind === 'gone') return answer.status === 401 || answer.status === 403 ? 'key_refused' : null;
+  // Aggregators say so while the file is not there yet, under status 200; no kind of media begins like it.
+  const isJson = answer.kind === 'complete' && JSON_HEAD.test(Buffer.from(head).toString('latin1'));
+  return isJson ? 'file_not_ready' : null;
 }
 
 /** Definite faults end the output, the rest is tried again; else what the file is. */

@@ -1,9 +1,12 @@
-import { loadGeneration, requestCancel } from '../db/index.ts';
+import { findSubmission } from '../db/find-submission.ts';
+import { isDatabaseUnavailable, loadGeneration, requestCancel } from '../db/index.ts';
 import type { LoadedGeneration } from '../db/index.ts';
 import { nextRoute } from '../domain/route.ts';
+import { safeError } from '../domain/safe-error.ts';
 import type { Step } from '../domain/step.ts';
 import { attachJob, attachLateJob } from './attach-job.ts';
 import type { ActivityDeps } from './deps.ts';
+import { stepBroken } from './failures.ts';
 import { findUnknownJob } from './find-unknown.ts';
 import { sendSubmission } from './send.ts';
 import { accessOf, againStep, ended, settleStep, waitStep } from './steps.ts';
@@ -90,11 +93,29 @@ async function proceed(deps: ActivityDeps, input: SubmitInput, send: Send): Prom
   return send(deps, loaded, route, resend);
 }
 
+/** The job goes to the submission that was sent for it, also when a newer one stands by now (design.md §3). */
 async function attachFromHistory(
   deps: ActivityDeps,
   generationId: string,
   attach: NonNullable<SubmitInput['attach']>,
 ): Promise<void> {
   const loaded = await loadGeneration(deps.db, { generationId, dueInMs: WINDOW_MS });
-  if (loaded?.submission?.id === attach.submissionId) await attachJob(deps, loaded, attach.jobId);
+  if (loaded === null) return;
+  const { submissionId, jobId } = attach;
+  const { generation } = loaded;
+  const last = loaded.submission;
+  const submission = last?.id === submissionId ? last : await findSubmission(deps.db, submissionId);
+  const which = { generation: generationId, submission: submissionId };
+  if (submission === null) return deps.log.error(which, 'an accepted job whose submission has no row');
+  try {
+    const outcome = await attachJob(deps, { generation, submission }, jobId);
+    if (outcome === 'job_taken') throw stepBroken('job_taken');
+  } catch (error) {
+    if (isDatabaseUnavailable(error) || ended(loaded) === null) throw error;
+    // The generation has ended: a step that breaks here must not keep its run alive.
+    deps.log.error(
+      { ...which, error: safeError(error) },
+      'a job accepted before the end could not be attached',
+    );
+  }
 }

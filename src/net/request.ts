@@ -49,6 +49,7 @@ function createHandler(
 ): Dispatcher.DispatchHandler {
   const { cutAnswerAt: cutAt = null } = request;
   const maxBytes = cutAt ?? request.maxAnswerBytes ?? DEFAULT_MAX_ANSWER_BYTES;
+  const startedMs = performance.now();
   let controller: Dispatcher.DispatchController | null = null;
   let ended = false;
   let status = 0;
@@ -79,6 +80,12 @@ function createHandler(
       if (ended || controller !== null) {
         end(interrupted('reset'));
         next.abort(new Error('not again'));
+        return;
+      }
+      // After a stall of our own the connection can be ready before the timer's end has run: nothing begins that late.
+      if (performance.now() - startedMs >= request.timeoutMs) {
+        end(notSent('connect_timeout'));
+        next.abort(new Error('too late'));
         return;
       }
       controller = next;

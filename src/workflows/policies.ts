@@ -38,9 +38,9 @@ export function collectOptions(deadlineInMs: number, timings: Timings): Activity
 /** Steps on the run's own queue that only write to the database. */
 export const settleOptions: ActivityOptions = { startToCloseTimeout: '30s', retry: NEVER_ENDING };
 
-/** Reading the rows, and asking the provider for a job that is unknown; one attempt, since the run looks again itself. */
+/** Reading the rows, and asking the provider for a job that is unknown. Each attempt reads the rows anew. */
 export const lookOptions: ActivityOptions = {
   startToCloseTimeout: '60s',
   heartbeatTimeout: HEARTBEAT,
-  retry: { maximumAttempts: 1 },
+  retry: NEVER_ENDING,
 };

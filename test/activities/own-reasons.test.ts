@@ -85,6 +85,22 @@ describe('a refusal for good with no route left', () => {
   });
 });
 
+describe('a refusal after a lost answer', () => {
+  it('proves nothing: the same bytes are sent again, after a pause that grows with the tries', async () => {
+    const id = await create(test.db, await newTenant(test.db));
+    const fence = await send(test.db, id, { callbackBase: null, callbackKeyId: null });
+    await answer(test.db, id, fence, 'unknown');
+    const pauses: number[] = [];
+    for (let n = 0; n < 3; n += 1) {
+      await sim.post('faults', { kind: 'refuse', status: 402, times: 1 });
+      const step = await sendNow(id);
+      expect(step).toMatchObject({ step: 'submit', reason: 'submission_unknown' });
+      if (step.step === 'submit') pauses.push(step.inMs);
+    }
+    expect(pauses).toEqual([2_000, 4_000, 8_000]);
+  });
+});
+
 describe('a generation that has ended', () => {
   it('a callback that names its job lets the run end, also when the credential is gone', async () => {
     const id = await create(test.db, await newTenant(test.db), { deadlineSeconds: 0 });

@@ -166,6 +166,8 @@ describe.concurrent('T39 deadline', () => {
     expect((await expectPromise(room, asked, { state: 'expired', jobs: 0 })).error?.code).toBe(
       'submission_unresolved',
     );
+    const { requests } = await room.sim.journal(prompt);
+    expect(requests.filter(({ method }) => method === 'POST').length).toBeLessThanOrEqual(8);
   });
 
   it.concurrent('the provider is silent until the deadline: cancelled there, expired, released', async () => {

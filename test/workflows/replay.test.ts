@@ -22,10 +22,12 @@ describe('replay of recorded histories (H2)', () => {
   it('there is one for each scenario', () => {
     expect(files).toEqual([
       'callback.json',
+      'cancel-first.json',
       'cancel.json',
       'deadline.json',
       'failover.json',
       'operator.json',
+      'parked-attach.json',
       'parked.json',
       'partial.json',
       'poll.json',

@@ -7,11 +7,12 @@ import { DeterminismViolationError } from '@temporalio/workflow';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Activities } from '../../src/activities/index.ts';
 import { temporaryFolder } from '../../src/dev/keeper.ts';
+import { STEP_BROKEN } from '../../src/domain/step-failures.ts';
 import { eventually } from '../simulators/control.ts';
 import { recordHistory } from '../support/history.ts';
 import { startOwnTemporal } from '../support/own-temporal.ts';
 import type { OwnTemporal } from '../support/own-temporal.ts';
-import { DONE, editedWorkflows, scripted, SETTLE, WAIT } from './scripted.ts';
+import { DONE, editedWorkflows, scripted, SETTLE, VIEW, WAIT } from './scripted.ts';
 import type { Scripted } from './scripted.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -129,6 +130,61 @@ describe('Cancel in the Temporal UI before a worker has come to the run', () => 
     });
     expect(pressed).toEqual([true]);
     expect(await activitiesOf(id)).toEqual(['look']);
+    await recordHistory({ temporal }, id, 'cancel-first');
+  });
+});
+
+describe('a job that was accepted while the database was away', () => {
+  it('whose attach is broken is set aside with its run, and attached before all else when that goes on', async () => {
+    const attached: (string | null)[] = [];
+    let mended = false;
+    const look: Activities['look'] = async ({ attach }) => {
+      attached.push(attach?.jobId ?? null);
+      if (mended) return DONE;
+      throw ApplicationFailure.create({
+        message: 'unknown_credential',
+        type: STEP_BROKEN,
+        nonRetryable: true,
+      });
+    };
+    const script: Partial<Activities> = {
+      submit: async () => ({ step: 'attach', submissionId: 'sub_1', jobId: 'job_1', view: VIEW }),
+      look,
+      park: async () => ({ terminal: false }),
+    };
+    const id = await runs.start();
+    await runs.working(script, async () => {
+      await begun(id, 'park');
+      mended = true;
+      await runs.wake(id, 'operator');
+      await runs.client.workflow.getHandle(id).result();
+    });
+    await recordHistory({ temporal }, id, 'parked-attach');
+    expect(new Set(attached)).toEqual(new Set(['job_1']));
+  });
+});
+
+describe('the database is away while the run looks', () => {
+  it('is tried again without another event, however long', async () => {
+    let looks = 0;
+    const look: Activities['look'] = async () => {
+      looks += 1;
+      if (looks <= 4) throw ApplicationFailure.create({ message: 'database unavailable', type: 'Away' });
+      return DONE;
+    };
+    const submit: Activities['submit'] = async () => {
+      throw ApplicationFailure.create({ message: 'database unavailable', type: 'Away' });
+    };
+    const id = await runs.start();
+    await runs.working({ submit, look }, async () => {
+      await runs.client.workflow.getHandle(id).result();
+    });
+    expect(looks).toBeGreaterThan(4);
+    const { events } = await runs.client.workflow.getHandle(id).fetchHistory();
+    const asked = (events ?? []).filter(
+      ({ activityTaskScheduledEventAttributes: task }) => task?.activityType?.name === 'look',
+    );
+    expect(asked).toHaveLength(1);
   });
 });
 
