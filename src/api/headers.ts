@@ -11,6 +11,10 @@ export const RETRY_AFTER: Header = {
   description: 'Seconds to wait before the next call.',
   schema: { type: 'integer', minimum: 0 },
 };
+export const SHOULD_RETRY: Header = {
+  description: '`false` where sending the same again within seconds is no use.',
+  schema: { type: 'string', enum: ['false'] },
+};
 export const POLL_AFTER_MS: Header = {
   description: 'Milliseconds to wait before the next look, for clients that poll by themselves.',
   schema: { type: 'integer', minimum: 0 },

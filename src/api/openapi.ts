@@ -8,10 +8,10 @@ import {
 import type { Catalogue } from '../domain/catalogue.ts';
 import { generationEventSchema } from '../domain/generation-event.ts';
 import { packageVersion } from '../version.ts';
-import { RATE_LIMIT, RATE_LIMIT_POLICY, REQUEST_ID, RETRY_AFTER } from './headers.ts';
+import { RATE_LIMIT, RATE_LIMIT_POLICY, REQUEST_ID, RETRY_AFTER, SHOULD_RETRY } from './headers.ts';
 import { PROBLEMS, type ProblemCode } from './problems.ts';
 import { isWatchable, scopeOf, type Route } from './route.ts';
-import { videoErrorSchema } from './video-errors.ts';
+import { isNeverSoon, videoErrorSchema } from './video-errors.ts';
 
 /** The document as plain JSON data, ready to be served. */
 export type ApiDocument = ReturnType<typeof createDocument>;
@@ -68,6 +68,7 @@ function problemResponses(
       headers: {
         'X-Request-Id': REQUEST_ID,
         ...(retries ? { 'Retry-After': RETRY_AFTER } : {}),
+        ...(shape === 'video' && sameStatus.some(isNeverSoon) ? { 'X-Should-Retry': SHOULD_RETRY } : {}),
         ...(status === 429 ? { RateLimit: RATE_LIMIT, 'RateLimit-Policy': RATE_LIMIT_POLICY } : {}),
       },
       content:

@@ -27,7 +27,11 @@ export const videoErrorSchema = z
       })
       .meta({ description: 'The error.' }),
   })
-  .meta({ id: 'VideoError' });
+  .meta({
+    id: 'VideoError',
+    description:
+      'An error. With the header `X-Should-Retry: false` where official clients would try again in vain.',
+  });
 type VideoError = z.infer<typeof videoErrorSchema>;
 
 /**
@@ -43,6 +47,11 @@ const NEVER_SOON: ReadonlySet<ProblemCode> = new Set([
   'daily_cancels_reached',
   'model_paused',
 ]);
+
+/** Whether official clients are told not to send the same again by themselves (`X-Should-Retry: false`). */
+export function isNeverSoon(code: ProblemCode): boolean {
+  return NEVER_SOON.has(code);
+}
 
 /** Whether a path is of the front door that answers in that shape. */
 export function isVideosPath(path: string): boolean {
@@ -81,8 +90,11 @@ export function videoErrorOf({ code, detail, options }: Problem): {
     return param === null ? message : `${param}: ${message}`;
   });
   const facts = Object.entries(extensions).map(([name, value]) => `${name} ${value}`);
-  // "errors" is a member that this shape has not.
-  const text = detail.replace(' listed in "errors"', '').replace('what "errors" says', 'it');
+  // "errors" and "instance" are members that this shape has not.
+  const text = detail
+    .replace(' listed in "errors"', '')
+    .replace('what "errors" says', 'it')
+    .replace('in "instance"', 'in X-Request-Id');
   const message = [text, ...wrong, ...(facts.length > 0 ? [`(${facts.join(', ')})`] : [])].join(' ');
   const [first] = errors;
   const error = {
@@ -94,6 +106,6 @@ export function videoErrorOf({ code, detail, options }: Problem): {
   const body: VideoError = { error };
   return {
     body: JSON.stringify(body),
-    headers: NEVER_SOON.has(code) ? { 'X-Should-Retry': 'false' } : {},
+    headers: isNeverSoon(code) ? { 'X-Should-Retry': 'false' } : {},
   };
 }

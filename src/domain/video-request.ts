@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Catalogue, Model } from './catalogue.ts';
 import { dataUrlBytes } from './data-url.ts';
+import { INPUT_ID } from './ids.ts';
 import type { JsonObject } from './json.ts';
 import { sizesOf } from './video-sizes.ts';
 import { isVideoMethod } from './video-view.ts';
@@ -10,6 +12,8 @@ const reference = z.union(
   [z.strictObject({ image_url: z.string() }), z.strictObject({ file_id: z.string() })],
   'Send a file, {"image_url": "https://…"} or {"file_id": "inp_…"} (an upload of POST /v1/inputs).',
 );
+const SENT_TWICE = 'Send it once: as a file, or by its name.';
+const NO_UPLOAD = 'Send the id of an upload (POST /v1/inputs) as file_id, a URL as image_url.';
 const DATA_URL = 'Send a data URL with whole base64 (data:image/png;base64,…), or the file itself in a form.';
 const SECONDS = 'Send the length in whole seconds, like "8".';
 export const videoBodySchema = z.strictObject({
@@ -21,10 +25,10 @@ export const videoBodySchema = z.strictObject({
 });
 export type VideoBody = z.infer<typeof videoBodySchema>;
 
-/** The image to begin with: a file that came along and is stored, bytes inside the text, or a name of it. */
+/** The image to begin with: a file that came along and is stored, bytes inside the text, or a name of it; SHA-256 in hex. */
 export type VideoReference =
   | { readonly kind: 'stored'; readonly inputId: string; readonly sha256: string }
-  | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
+  | { readonly kind: 'bytes'; readonly bytes: Uint8Array; readonly sha256: string }
   | { readonly kind: 'named'; readonly name: string };
 
 export type StoredReference = Extract<VideoReference, { readonly kind: 'stored' }>;
@@ -35,16 +39,20 @@ interface FieldProblem {
   readonly message: string;
 }
 
+interface Invalid {
+  readonly outcome: 'invalid';
+  readonly errors: readonly FieldProblem[];
+}
+
 export type VideoWish =
   | {
       readonly outcome: 'ok';
       /** Of a body of `POST /v1/generations`; without the image. */
       readonly model: string;
       readonly input: JsonObject;
-      readonly reference: VideoReference | null;
     }
   | { readonly outcome: 'unknown_model'; readonly message: string }
-  | { readonly outcome: 'invalid'; readonly errors: readonly FieldProblem[] };
+  | Invalid;
 
 /** The models that make videos, in the catalogue's order. */
 export function videoModels({ models }: Catalogue): readonly Model[] {
@@ -62,14 +70,35 @@ function choice(models: readonly Model[]): string {
   return `Models without input_reference: ${listed(fromText)}; with it: ${listed(fromImage)}.`;
 }
 
+/** The image of a request, whatever its model takes; null = none. @param file = what came as the file `input_reference` */
+export function readReference(
+  { input_reference: given }: VideoBody,
+  file: StoredReference | null,
+): Invalid | { readonly outcome: 'ok'; readonly reference: VideoReference | null } {
+  const invalid = (message: string): Invalid => ({
+    outcome: 'invalid',
+    errors: [{ path: '/input_reference', message }],
+  });
+  if (given === undefined) return { outcome: 'ok', reference: file };
+  if (file !== null) return invalid(SENT_TWICE);
+  const [name, isUpload] = 'file_id' in given ? [given.file_id, true] : [given.image_url, false];
+  if (INPUT_ID.test(name) !== isUpload) return invalid(NO_UPLOAD);
+  const bytes = dataUrlBytes(name);
+  if (bytes !== null) {
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    return { outcome: 'ok', reference: { kind: 'bytes', bytes, sha256 } };
+  }
+  return /^data:/i.test(name) ? invalid(DATA_URL) : { outcome: 'ok', reference: { kind: 'named', name } };
+}
+
 /**
  * What is asked for, in the words of a generation: fields are renamed, a size becomes what it stands for in this model.
- * Texts and numbers are checked by the model's own schema later. @param file = what came as the file `input_reference`
+ * Texts and numbers are checked by the model's own schema later.
  */
 export function readVideoWish(
   catalogue: Catalogue,
   body: VideoBody,
-  file: StoredReference | null,
+  reference: VideoReference | null,
 ): VideoWish {
   const models = videoModels(catalogue);
   const model = models.find(({ id }) => id === body.model);
@@ -85,15 +114,10 @@ export function readVideoWish(
   const sizes = sizesOf(model.input);
   const chosen = size === undefined ? {} : sizes.get(size);
   if (chosen === undefined) errors.push({ path: '/size', message: sizeAdvice([...sizes.keys()]) });
-  const named = file ?? namedReference(body.input_reference);
-  if (file !== null && body.input_reference !== undefined) {
-    errors.push({ path: '/input_reference', message: 'Send it once: as a file, or by its name.' });
-  } else if (named === null && model.input.image_url?.required === true) {
+  if (reference === null && model.input.image_url?.required === true) {
     errors.push({ path: '/input_reference', message: `${model.id} needs an image. ${choice(models)}` });
-  } else if (named !== null && model.input.image_url === undefined) {
+  } else if (reference !== null && model.input.image_url === undefined) {
     errors.push({ path: '/input_reference', message: `${model.id} takes no image. ${choice(models)}` });
-  } else if (named?.kind === 'named' && /^data:/i.test(named.name)) {
-    errors.push({ path: '/input_reference', message: DATA_URL });
   }
   if (errors.length > 0) return { outcome: 'invalid', errors };
   const input = {
@@ -101,7 +125,7 @@ export function readVideoWish(
     ...(seconds === undefined ? {} : { duration_seconds: Number(seconds) }),
     ...chosen,
   };
-  return { outcome: 'ok', model: model.id, input, reference: named };
+  return { outcome: 'ok', model: model.id, input };
 }
 
 function sizeAdvice(sizes: readonly string[]): string {
@@ -110,18 +134,25 @@ function sizeAdvice(sizes: readonly string[]): string {
     : `Use one of ${sizes.join(', ')}.`;
 }
 
-function namedReference(given: VideoBody['input_reference']): VideoReference | null {
-  if (given === undefined) return null;
-  const name = 'file_id' in given ? given.file_id : given.image_url;
-  const bytes = dataUrlBytes(name);
-  return bytes === null ? { kind: 'named', name } : { kind: 'bytes', bytes };
-}
-
-/** What makes a request equal to another: all that was asked, a file by its bytes, however the body spelled it. */
+/**
+ * What makes a request equal to another: all that was sent, a file by its bytes, however the body spelled it. Nothing of
+ * what it means in a catalogue, so that a repeat is the same request after the catalogue has changed.
+ */
 export function canonicalVideoRequest(
-  wish: Extract<VideoWish, { readonly outcome: 'ok' }>,
-  image: { readonly sha256: string } | { readonly name: string } | null,
+  { model, prompt, seconds, size }: VideoBody,
+  reference: VideoReference | null,
   context: { readonly account: string; readonly deadlineSeconds: number | null },
 ): JsonObject {
-  return { model: wish.model, input: wish.input, image, ...context };
+  return {
+    model: model ?? null,
+    prompt: prompt ?? null,
+    seconds: seconds === undefined ? null : Number(seconds),
+    size: size ?? null,
+    image: reference === null ? null : canonicalImage(reference),
+    ...context,
+  };
+}
+
+function canonicalImage(reference: VideoReference): JsonObject {
+  return reference.kind === 'named' ? { name: reference.name } : { sha256: reference.sha256 };
 }

@@ -24,7 +24,8 @@ const referenceShown = z
           example: 'https://example.com/boat.png',
         }),
         z.string().meta({
-          description: 'A data URL in base64, as far as the body may be large.',
+          description:
+            'A data URL in base64; all text of a body ends at 1 MiB, so send larger images as a file.',
           pattern: DATA_URL_PATTERN,
           example: 'data:image/png;base64,iVBORw0KGgo=',
         }),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { GenerationView } from './generation-view.ts';
+import { STATES, type State } from './generation.ts';
 import type { Method } from './input-fields.ts';
 import { sizeOf } from './video-sizes.ts';
 
@@ -13,7 +13,7 @@ export function isVideoMethod(method: Method): boolean {
 
 export const VIDEO_STATUSES = ['queued', 'in_progress', 'completed', 'failed'] as const;
 
-const STATUS_OF: Readonly<Record<GenerationView['state'], (typeof VIDEO_STATUSES)[number]>> = {
+const STATUS_OF: Readonly<Record<State, (typeof VIDEO_STATUSES)[number]>> = {
   queued: 'queued',
   running: 'in_progress',
   succeeded: 'completed',
@@ -71,6 +71,30 @@ export const videoSchema = z
   .meta({ id: 'Video' });
 export type VideoView = z.infer<typeof videoSchema>;
 
+/**
+ * What of a generation makes a video, and no more: stored answers are read by it, also those of other versions, which have
+ * other members beside these.
+ */
+export const videoFactsSchema = z.object({
+  id: z.string(),
+  model: z.string(),
+  state: z.enum(STATES),
+  progress: z.number().nullable(),
+  input: z.record(z.string(), z.unknown()),
+  error: z.object({ code: z.string(), message: z.string() }).nullable(),
+  outputs: z.array(
+    z.object({
+      width: z.number().nullable(),
+      height: z.number().nullable(),
+      duration_seconds: z.number().nullable(),
+      expires_at: z.string().nullable(),
+    }),
+  ),
+  created_at: z.string(),
+  completed_at: z.string().nullable(),
+});
+export type VideoFacts = z.infer<typeof videoFactsSchema>;
+
 const NO_FILE = { width: null, height: null, duration_seconds: null, expires_at: null };
 
 function unixSeconds(time: string): number {
@@ -82,7 +106,7 @@ function textOf(value: unknown): string | undefined {
 }
 
 /** The generation as a video. The file tells size and length better than what was asked for. */
-export function viewVideo(generation: GenerationView): VideoView {
+export function viewVideo(generation: VideoFacts): VideoView {
   const { input, state, outputs } = generation;
   const file = outputs[0] ?? NO_FILE;
   const failed = STATUS_OF[state] === 'failed';
@@ -107,6 +131,6 @@ export function viewVideo(generation: GenerationView): VideoView {
   };
 }
 
-function errorOf({ error }: GenerationView): NonNullable<VideoView['error']> {
+function errorOf({ error }: VideoFacts): NonNullable<VideoView['error']> {
   return error === null ? CANCELLED : { code: error.code, message: error.message };
 }

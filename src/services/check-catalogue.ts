@@ -126,17 +126,20 @@ function conditionProblems({ input, price, routes }: Model): CatalogueProblem[] 
       found.push({ path: [...path, 'when', name], problem });
     }
   };
+  const checkRates = (rates: readonly { when: Conditions }[], path: CatalogueProblem['path']) =>
+    rates.forEach(({ when }, i) => {
+      check(when, [...path, i]);
+      const before = rates.slice(0, i).findIndex((rate) => implies(when, rate.when));
+      if (before >= 0)
+        found.push({ path: [...path, i], problem: `is never used: rates[${before}] always holds first` });
+    });
   need(price.per, ['price', 'per']);
-  routes.forEach(({ cost }, i) => cost !== null && need(cost.per, ['routes', i, 'cost', 'per']));
-  price.rates.forEach(({ when }, i) => {
-    check(when, ['price', 'rates', i]);
-    const before = price.rates.slice(0, i).findIndex((rate) => implies(when, rate.when));
-    if (before >= 0)
-      found.push({
-        path: ['price', 'rates', i],
-        problem: `is never used: rates[${before}] always holds first`,
-      });
+  routes.forEach(({ cost }, i) => {
+    if (cost === null) return;
+    need(cost.per, ['routes', i, 'cost', 'per']);
+    checkRates(cost.rates ?? [], ['routes', i, 'cost', 'rates']);
   });
+  checkRates(price.rates, ['price', 'rates']);
   price.adjustments.forEach(({ when }, i) => check(when, ['price', 'adjustments', i]));
   return found;
 }

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import {
   createGeneration as insertGeneration,
   dropFetchedInputs,
@@ -9,10 +9,10 @@ import { findPauseOf } from '../db/pauses.ts';
 import { viewGeneration } from '../domain/generation-view.ts';
 import { newId } from '../domain/ids.ts';
 import { namedFiles } from '../domain/input-fields.ts';
-import { canonicalJson, type JsonObject } from '../domain/json.ts';
+import type { JsonObject } from '../domain/json.ts';
 import { freezePlan } from '../domain/plan.ts';
 import type { ServiceContext } from './context.ts';
-import { findStoredAnswer } from './find-stored-answer.ts';
+import { findRepeat, requestDigest } from './find-repeat.ts';
 import { prepareInputs, type InputRefusal } from './prepare-inputs.ts';
 import { priceRequest, type PricedRequest, type RequestRefusal } from './price-request.ts';
 
@@ -46,18 +46,17 @@ export async function createGeneration(
   input: CreateGenerationInput,
 ): Promise<CreateGenerationOutcome> {
   const { route, request: canonical } = input.asked ?? { route: ROUTE, request: input.body };
-  const requestSha256 = createHash('sha256')
-    .update(`${route}\n${canonicalJson(canonical)}`)
-    .digest('hex');
+  const { tenantId, idempotencyKey: key } = input;
+  const stored = () => findRepeat(ctx, { tenantId, route, key, request: canonical });
   const checked = priceRequest(ctx, input.body);
   if (checked.outcome !== 'ok') {
     // What was accepted once is replayed, also when a new catalogue or price would refuse it now.
-    return (await findRepeat(ctx, input, requestSha256)) ?? checked;
+    return (await stored()) ?? checked;
   }
   const files = namedFiles(checked.model.input, checked.input);
   const callbackUrl = checked.request.callback_url ?? null;
   if (files.length > 0 || callbackUrl !== null) {
-    const repeat = await findRepeat(ctx, input, requestSha256);
+    const repeat = await stored();
     if (repeat !== null) return repeat;
   }
   if (callbackUrl !== null && !(await hasDefaultSecret(ctx, input.tenantId))) {
@@ -85,7 +84,7 @@ export async function createGeneration(
     account: request.account,
     route,
     idempotencyKey: input.idempotencyKey,
-    requestSha256,
+    requestSha256: requestDigest(route, canonical),
     model: model.id,
     provider: routes[0]!.provider,
     input: asked,
@@ -114,19 +113,6 @@ export async function createGeneration(
     default:
       return created;
   }
-}
-
-/** The answer that the key already stands for; null when it is free. */
-async function findRepeat(
-  ctx: Pick<ServiceContext, 'db'>,
-  { tenantId, idempotencyKey, asked }: CreateGenerationInput,
-  requestSha256: string,
-): Promise<CreateGenerationOutcome | null> {
-  const key = { tenantId, idempotencyRoute: asked?.route ?? ROUTE, idempotencyKey };
-  const stored = await findStoredAnswer(ctx.db, key);
-  if (stored === null) return null;
-  if (stored.requestSha256 !== requestSha256) return { outcome: 'key_reuse' };
-  return { outcome: 'replayed', generationId: stored.generationId, responseBody: stored.responseBody };
 }
 
 /** Whether there is a secret that the tenant's callback URLs are signed with. */

@@ -1,5 +1,4 @@
 import { findLatestVideo } from '../db/read-videos.ts';
-import { generationSchema } from '../domain/generation-view.ts';
 import type { JsonObject } from '../domain/json.ts';
 import {
   DERIVED_VIDEO_ROUTE,
@@ -11,16 +10,19 @@ import {
 } from '../domain/video-key.ts';
 import {
   canonicalVideoRequest,
+  readReference,
   readVideoWish,
   videoBodySchema,
   type StoredReference,
   type VideoReference,
   type VideoWish,
 } from '../domain/video-request.ts';
-import { viewVideo, type VideoView } from '../domain/video-view.ts';
+import { videoFactsSchema, viewVideo, type VideoView } from '../domain/video-view.ts';
 import type { ServiceContext } from './context.ts';
 import { createGeneration, type CreateGenerationOutcome } from './create-generation.ts';
+import { findRepeat } from './find-repeat.ts';
 import { fieldErrors } from './issue-paths.ts';
+import { findVideo } from './read-video.ts';
 import { dropReference, storeReference } from './store-reference.ts';
 
 export interface CreateVideoInput {
@@ -45,19 +47,29 @@ type Refused = Exclude<CreateGenerationOutcome, { readonly outcome: 'created' | 
 export type CreateVideoOutcome =
   | { readonly outcome: 'created' | 'replayed'; readonly video: VideoView }
   | { readonly outcome: 'refused'; readonly refusal: Refused }
+  /** A repeat of a request whose video was deleted. */
+  | { readonly outcome: 'deleted' }
   | Exclude<VideoWish, { readonly outcome: 'ok' }>
   | { readonly outcome: 'unusable_file'; readonly message: string };
 
 /**
- * A generation asked for in the words of a video. Without a key, an equal request within the window is the same video,
- * unless that one was deleted or has ended without success.
+ * A generation asked for in the words of a video. Without a key, an equal request within the window is the same video, as
+ * long as that one stands (`LatestVideo`). What was taken once is replayed, also when the catalogue has changed since.
  */
 export async function createVideo(ctx: ServiceContext, input: CreateVideoInput): Promise<CreateVideoOutcome> {
   const stored: StoredReference[] = input.file === null ? [] : [input.file];
-  const outcome = await create(ctx, input, stored);
-  if (outcome.outcome !== 'created') {
+  const letGo = async () => {
     for (const reference of stored) await dropReference(ctx, input.tenantId, reference);
+  };
+  let outcome: CreateVideoOutcome;
+  try {
+    outcome = await create(ctx, input, stored);
+  } catch (error) {
+    // What went wrong first is told; a file that can't be let go of now leaves by its own time.
+    await letGo().catch(() => undefined);
+    throw error;
   }
+  if (outcome.outcome !== 'created') await letGo();
   return outcome;
 }
 
@@ -69,37 +81,56 @@ async function create(
   const { tenantId, account, deadlineSeconds } = input;
   const parsed = videoBodySchema.safeParse(input.fields, { reportInput: true });
   if (!parsed.success) return { outcome: 'invalid', errors: fieldErrors(parsed.error) };
-  const wish = readVideoWish(ctx.catalogue, parsed.data, input.file);
-  if (wish.outcome !== 'ok') return wish;
-  const image = await imageOf(ctx, tenantId, wish.reference, stored);
+  const named = readReference(parsed.data, input.file);
+  if (named.outcome !== 'ok') return named;
+  const { reference } = named;
+  const request = canonicalVideoRequest(parsed.data, reference, { account, deadlineSeconds });
+  const key = await keyOf(ctx, input, request);
+  const wish = readVideoWish(ctx.catalogue, parsed.data, reference);
+  // createGeneration looks before it refuses or fetches; so does this, before it refuses or stores.
+  if (wish.outcome !== 'ok' || reference?.kind === 'bytes') {
+    const repeat = await findRepeat(ctx, { tenantId, ...key, request });
+    if (repeat !== null) return answerOf(ctx, tenantId, repeat);
+    if (wish.outcome !== 'ok') return wish;
+  }
+  const image = await imageOf(ctx, tenantId, reference, stored);
   if (image !== null && 'outcome' in image) return image;
-  const request = canonicalVideoRequest(
-    wish,
-    image === null ? null : 'sha256' in image ? { sha256: image.sha256 } : { name: image.value },
-    { account, deadlineSeconds },
-  );
   const body: JsonObject = {
     model: wish.model,
-    input: image === null ? wish.input : { ...wish.input, image_url: image.value },
+    input: image === null ? wish.input : { ...wish.input, image_url: image.name },
     account,
     ...(deadlineSeconds === null ? {} : { deadline_seconds: deadlineSeconds }),
   };
-  const key = await keyOf(ctx, input, request);
   const made = await createGeneration(ctx, {
     tenantId,
     idempotencyKey: key.key,
     body,
     asked: { route: key.route, request },
   });
+  return answerOf(ctx, tenantId, made);
+}
+
+async function answerOf(
+  ctx: ServiceContext,
+  tenantId: string,
+  made: CreateGenerationOutcome,
+): Promise<CreateVideoOutcome> {
   switch (made.outcome) {
     case 'created':
+      return { outcome: 'created', video: videoOf(made.responseBody) };
     case 'replayed': {
-      const generation = generationSchema.parse(JSON.parse(made.responseBody));
-      return { outcome: made.outcome, video: viewVideo(generation) };
+      const video = await findVideo(ctx, { tenantId, id: made.generationId });
+      return video === null
+        ? { outcome: 'deleted' }
+        : { outcome: 'replayed', video: videoOf(made.responseBody) };
     }
     default:
       return { outcome: 'refused', refusal: made };
   }
+}
+
+function videoOf(responseBody: string): VideoView {
+  return viewVideo(videoFactsSchema.parse(JSON.parse(responseBody)));
 }
 
 /** What the image is to a generation, its bytes stored; null = there is none. */
@@ -109,19 +140,16 @@ async function imageOf(
   reference: VideoReference | null,
   stored: StoredReference[],
 ): Promise<
-  | null
-  | { readonly value: string }
-  | { readonly value: string; readonly sha256: string }
-  | Exclude<CreateVideoOutcome, { readonly outcome: 'created' | 'replayed' }>
+  null | { readonly name: string } | Exclude<CreateVideoOutcome, { readonly outcome: 'created' | 'replayed' }>
 > {
   if (reference === null) return null;
-  if (reference.kind === 'named') return { value: reference.name };
-  if (reference.kind === 'stored') return { value: reference.inputId, sha256: reference.sha256 };
+  if (reference.kind === 'named') return { name: reference.name };
+  if (reference.kind === 'stored') return { name: reference.inputId };
   const kept = await storeReference(ctx, tenantId, (write) => write(reference.bytes));
   switch (kept.kind) {
     case 'stored':
       stored.push(kept);
-      return { value: kept.inputId, sha256: kept.sha256 };
+      return { name: kept.inputId };
     case 'unusable':
       return { outcome: 'unusable_file', message: kept.message };
     case 'busy':

@@ -21,13 +21,13 @@ export interface VideoPage {
   readonly last_id: string | null;
 }
 
-/** Deleted videos stand between the others: so many rows are looked at for one page at most. */
-const MAX_LOOKED_AT = 20_000;
+/** Deleted videos stand between the others: a page that has one ends after so many rows. */
+const MAX_LOOKED_AT = 5_000;
 const MAX_ROUND = 2_000;
 
 /**
- * One page by time of creation. Where very many videos in a row were deleted a page may end early, with `has_more` and
- * the place to go on from as `last_id`. @returns null for an `after` that is no video of the tenant
+ * One page by time of creation. Among very many deleted videos a page may end early, with `has_more`, but not before it has
+ * one: clients take an empty page for the last. @returns null for an `after` that is no video of the tenant
  */
 export async function listVideos(
   ctx: Pick<ServiceContext, 'db' | 'links'>,
@@ -36,7 +36,7 @@ export async function listVideos(
   // One that was deleted since is still a place.
   const start = after === undefined ? null : await findVideoRow(ctx, { tenantId, id: after });
   if (after !== undefined && start === null) return null;
-  const { shown, hasMore, lastId } = await findPage(ctx, { tenantId, order, limit, start });
+  const { shown, hasMore } = await findPage(ctx, { tenantId, order, limit, start });
   const rows = await readGenerationsById(
     ctx.db,
     tenantId,
@@ -47,17 +47,13 @@ export async function listVideos(
     const row = byId.get(id);
     return row === undefined ? [] : [viewVideo(viewGeneration(generationFacts(row, ctx.links)))];
   });
-  return { data, has_more: hasMore, first_id: data[0]?.id ?? null, last_id: lastId };
+  return { data, has_more: hasMore, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
 }
 
 async function findPage(
   { db }: Pick<ServiceContext, 'db'>,
   search: Omit<ListVideosInput, 'after'> & { readonly start: { createdAt: Date; id: string } | null },
-): Promise<{
-  readonly shown: readonly VideoPlace[];
-  readonly hasMore: boolean;
-  readonly lastId: string | null;
-}> {
+): Promise<{ readonly shown: readonly VideoPlace[]; readonly hasMore: boolean }> {
   const { tenantId, order, limit, start } = search;
   const found: VideoPlace[] = [];
   let after = start;
@@ -71,14 +67,14 @@ async function findPage(
       after,
       limit: round,
     });
-    found.push(...places.filter(({ isErased }) => !isErased));
+    found.push(...places.filter(({ isShown }) => isShown));
     if (places.length < round) break;
     after = places.at(-1) ?? null;
     lookedAt += places.length;
-    if (found.length <= limit && lookedAt >= MAX_LOOKED_AT) {
-      return { shown: found, hasMore: true, lastId: after?.id ?? null };
+    // Whoever goes on from an empty page by its last video has none to go on from.
+    if (found.length > 0 && found.length <= limit && lookedAt >= MAX_LOOKED_AT) {
+      return { shown: found, hasMore: true };
     }
   }
-  const shown = found.slice(0, limit);
-  return { shown, hasMore: found.length > limit, lastId: shown.at(-1)?.id ?? null };
+  return { shown: found.slice(0, limit), hasMore: found.length > limit };
 }

@@ -13,7 +13,7 @@ interface VideoId {
   readonly id: string;
 }
 
-/** The row of a video, erased or not; null for all else: malformed, unknown, another tenant's, of another method. */
+/** The row of a video, deleted or not; null for all else: malformed, unknown, another tenant's, of another method. */
 export async function findVideoRow(
   { db }: Pick<ServiceContext, 'db'>,
   { tenantId, id }: VideoId,
@@ -23,13 +23,25 @@ export async function findVideoRow(
   return row !== null && isVideoMethod(shownPlanSchema.parse(row.plan).method) ? row : null;
 }
 
-/** A generation that makes, or made, a video; null also once its content was erased. */
+/** Those whose outputs are still there; listVideoPlaces has the same rule. */
+const KEPT: ReadonlySet<string> = new Set(['stored', 'partial']);
+
+/** The row of a video; null also once it was deleted: its content erased, and no output there (any more). */
+export async function findVideo(
+  ctx: Pick<ServiceContext, 'db'>,
+  video: VideoId,
+): Promise<GenerationRow | null> {
+  const row = await findVideoRow(ctx, video);
+  return row === null || (row.erasedAt !== null && !KEPT.has(row.delivery)) ? null : row;
+}
+
+/** A generation that makes, or made, a video; null also once it was deleted. */
 export async function getVideo(
   ctx: Pick<ServiceContext, 'db' | 'links'>,
   video: VideoId,
 ): Promise<GenerationView | null> {
-  const row = await findVideoRow(ctx, video);
-  return row === null || row.erasedAt !== null ? null : viewGeneration(generationFacts(row, ctx.links));
+  const row = await findVideo(ctx, video);
+  return row === null ? null : viewGeneration(generationFacts(row, ctx.links));
 }
 
 export type VideoFileOutcome =
@@ -41,8 +53,8 @@ export async function findVideoFile(
   ctx: Pick<ServiceContext, 'db' | 'nowMs'>,
   video: VideoId,
 ): Promise<VideoFileOutcome> {
-  const row = await findVideoRow(ctx, video);
-  if (row === null || row.erasedAt !== null) return { outcome: 'not_found' };
+  const row = await findVideo(ctx, video);
+  if (row === null) return { outcome: 'not_found' };
   if (row.completedAt === null) return { outcome: 'not_finished' };
   if (row.state !== 'succeeded') return { outcome: 'not_made' };
   const now = ctx.nowMs();

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { send } from './client.ts';
 import { faultsOf, OPERATIONS } from './documented.ts';
+import { PICTURE } from './inputs.ts';
 import { useApi } from './suite.ts';
 import { get, newTenant, readBalance } from './tenants.ts';
 import { createVideo, errorOf, idOf, messageOf, WISH } from './videos.ts';
@@ -135,7 +136,7 @@ describe('creating', () => {
     [{ ...WISH, n: 2 }, 'invalid_request', 'n', /Unknown field/],
     [{ ...WISH, input_reference: 'x' }, 'invalid_request', 'input_reference', /Send a file/],
     [
-      { ...WISH, input_reference: { file_id: 'inp_x' } },
+      { ...WISH, input_reference: { file_id: `inp_${'0'.repeat(26)}` } },
       'invalid_request',
       'input_reference',
       /takes no image.*with it: .*animate-image/,
@@ -146,6 +147,22 @@ describe('creating', () => {
       'invalid_request',
       'input_reference',
       /id of an upload/,
+    ],
+    [
+      {
+        model: 'animate-image',
+        prompt: 'x',
+        input_reference: { file_id: `data:image/png;base64,${PICTURE.toString('base64')}` },
+      },
+      'invalid_request',
+      'input_reference',
+      /id of an upload/,
+    ],
+    [
+      { model: 'animate-image', prompt: 'x', input_reference: { image_url: `inp_${'0'.repeat(26)}` } },
+      'invalid_request',
+      'input_reference',
+      /as file_id, a URL as image_url/,
     ],
     [
       { model: 'animate-image', prompt: 'x', input_reference: { image_url: 'http://10.0.0.1/x.png' } },
@@ -179,6 +196,7 @@ describe('creating', () => {
       expect(faults(`data:image/png;base64,${'AAAA'.repeat(2_000)}AA==`)).toEqual([]);
       expect(faults('https://example.com/boat.png')).toEqual([]);
       expect(faults('data:image/png,AAAA')).not.toEqual([]);
+      expect(faults(`inp_${'0'.repeat(26)}`)).not.toEqual([]);
     },
   );
 

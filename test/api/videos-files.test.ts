@@ -99,6 +99,36 @@ describe('the file', () => {
     expect(await kept(tenant)).toEqual([]);
   });
 
+  it('of a request that breaks is let go of, and the answer names the request', async () => {
+    const tenant = await newTenant(suite.db);
+    const rename = (from: string, to: string) =>
+      suite.db.prisma.$executeRawUnsafe(`ALTER FUNCTION ${from}(jsonb) RENAME TO ${to}`);
+    const dataUrl = `data:image/png;base64,${PICTURE.toString('base64')}`;
+    await rename('create_generation', 'create_generation_away');
+    try {
+      for (const sent of [
+        sendForm(url(), tenant, [...ANIMATE, FILE]),
+        createVideo(url(), tenant, {
+          model: 'animate-image',
+          prompt: 'x',
+          input_reference: { image_url: dataUrl },
+        }),
+      ]) {
+        const answer = await sent;
+        expect(errorOf(answer)).toEqual([500, 'internal_error', null]);
+        expect(messageOf(answer)).toBe(
+          'Send the same request again; if it stays, give the request id in X-Request-Id to your operator.',
+        );
+        expect(answer.headers['x-request-id']).toMatch(/^req_/);
+      }
+    } finally {
+      await rename('create_generation_away', 'create_generation');
+    }
+    expect(await inputsOf(tenant)).toHaveLength(2);
+    expect(await kept(tenant)).toEqual([]);
+    expect((await sendForm(url(), tenant, [...ANIMATE, FILE])).status).toBe(200);
+  });
+
   it('that is too large is 413, by its length before a byte of it came', async () => {
     const tenant = await newTenant(suite.db);
     const answer = await new Promise<number>((resolve, reject) => {

@@ -15,6 +15,8 @@ const ANIMATE: readonly Part[] = [
 ];
 const FILE: Part = ['input_reference', PICTURE];
 
+const UTF_16 = '\r\nContent-Type: text/plain; charset=utf-16le';
+
 const inputsOf = (tenant: TestTenant) =>
   suite.db.prisma.storedInput.findMany({ where: { tenantId: tenant.id }, orderBy: { id: 'asc' } });
 /** Files that nothing works from and that stay longer than a moment. */
@@ -120,6 +122,57 @@ describe('the fields', () => {
       'input_reference',
     ],
     ['no field', [], 'unknown_model', 'model'],
+    [
+      'half a character in an object',
+      [...ANIMATE, ['input_reference', '{"image_url":"https://example.com/boat.png#\\ud800"}']],
+      'lone_surrogate',
+      'input_reference.image_url',
+    ],
+    [
+      'NUL in an object',
+      [...ANIMATE, ['input_reference', '{"image_url":"https://example.com/boat.png#\\u0000"}']],
+      'forbidden_character',
+      'input_reference.image_url',
+    ],
+    [
+      'a name twice in an object',
+      [...ANIMATE, ['input_reference', '{"file_id":"x","file_id":"y"}']],
+      'duplicate_key',
+      'input_reference.file_id',
+    ],
+    [
+      'a name that no object may have, in an object',
+      [...ANIMATE, ['input_reference', '{"__proto__":{"file_id":"x"}}']],
+      'forbidden_key',
+      'input_reference.__proto__',
+    ],
+    [
+      'a deep object',
+      [...ANIMATE, ['input_reference', '{"file_id":'.repeat(50_000)]],
+      'too_deep',
+      `input_reference${'.file_id'.repeat(32)}`,
+    ],
+    [
+      'an object without its end',
+      [...ANIMATE, ['input_reference', '{"image_url":"https://example.com/boat.png"']],
+      'malformed_json',
+      'input_reference.image_url',
+    ],
+    [
+      'NUL in a member',
+      [...ANIMATE, ['input_reference[image_url]', 'https://example.com/boat.png#\0']],
+      'invalid_request',
+      'input_reference[image_url]',
+    ],
+    [
+      'NUL in a field that knows its words',
+      [
+        ['model', 'infro-video\0'],
+        ['prompt', 'x'],
+      ],
+      'invalid_request',
+      'model',
+    ],
   ])('refuses %s, and keeps nothing', async (_name, parts, code, param) => {
     const tenant = await newTenant(suite.db);
     const answer = await sendForm(url(), tenant, parts);
@@ -131,6 +184,8 @@ describe('the fields', () => {
   it.each([
     ['bytes that are no UTF-8', '', Buffer.from([0x61, 0xff, 0x62])],
     ['a charset that nobody knows', '\r\nContent-Type: text/plain; charset=klingon', Buffer.from('x')],
+    ['half a character', UTF_16, Buffer.from('a\ud800b', 'utf16le')],
+    ['NUL', UTF_16, Buffer.from('a\0b', 'utf16le')],
   ])('refuses text of %s, like a JSON body', async (_name, header, text) => {
     const tenant = await newTenant(suite.db);
     const { type, bytes } = formOf([['model', 'infro-video']]);
@@ -151,6 +206,13 @@ describe('the fields', () => {
       '--b-o-u-n-d\r\nContent-Disposition: form-data; name="prompt"\r\nContent-Type: text/plain; charset=iso-8859-1';
     const whole = Buffer.concat([Buffer.from(`${part}\r\n\r\nh\xe9\r\n`, 'latin1'), bytes]);
     expect((await createBytes(url(), tenant, type, whole)).json()).toMatchObject({ prompt: 'hé' });
+    const wide = Buffer.concat([
+      Buffer.from(`--b-o-u-n-d\r\nContent-Disposition: form-data; name="prompt"${UTF_16}\r\n\r\n`),
+      Buffer.from('h😊', 'utf16le'),
+      Buffer.from('\r\n'),
+      bytes,
+    ]);
+    expect((await createBytes(url(), tenant, type, wide)).json()).toMatchObject({ prompt: 'h😊' });
   });
 
   it.each([

@@ -1,8 +1,9 @@
 /** Pages of `GET /v1/videos`. */
 import { describe, expect, it } from 'vitest';
+import { DEFAULT_CATALOGUE } from '../../src/domain/default-catalogue.ts';
 import { succeeded, useFiles } from './files.ts';
 import { create, get, newTenant, type TestTenant } from './tenants.ts';
-import { createVideo, del, errorOf, idOf, WISH } from './videos.ts';
+import { asReplica, cancel, createVideo, del, errorOf, idOf, WISH } from './videos.ts';
 
 const suite = useFiles();
 const url = () => suite.api.url;
@@ -74,12 +75,12 @@ describe('a list of videos', () => {
   it('of rows of one moment has each once', async () => {
     const tenant = await newTenant(suite.db, { credits: 100_000 });
     const ids = await mixed(tenant);
-    const { prisma } = suite.db;
     // No program may: a trigger holds the time of creation.
-    await prisma.$transaction([
-      prisma.$executeRaw`SET LOCAL session_replication_role = replica`,
-      prisma.$executeRaw`UPDATE generation SET created_at = '2026-11-29T12:00:00Z' WHERE tenant_id = ${tenant.id}`,
-    ]);
+    await asReplica(
+      suite.db,
+      `UPDATE generation SET created_at = '2026-11-29T12:00:00Z' WHERE tenant_id = $1`,
+      tenant.id,
+    );
     expect((await all(tenant, 2, 'desc')).sort()).toEqual([...ids].sort());
     expect(await all(tenant, 2, 'asc')).toEqual((await all(tenant, 2, 'desc')).reverse());
   });
@@ -95,6 +96,35 @@ describe('a list of videos', () => {
     expect([data.map(({ id }) => id), has_more]).toEqual([[ids[0]], false]);
     expect(await all(tenant, 1, 'desc')).toEqual([ids[8], ids[0]]);
     expect(await all(tenant, 1, 'asc')).toEqual([ids[0], ids[8]]);
+  });
+
+  it.each([
+    ['images, then videos', [0, 0, 1, 1], [2, 3]],
+    ['videos, then images', [1, 1, 0, 0], [0, 1]],
+    ['videos, then images, then videos', [1, 0, 1], [0, 2]],
+    ['waiting ones of both', [0, 1], [1]],
+  ])('of a model that made %s has what is a video by itself', async (name, made, videos) => {
+    const [model] = DEFAULT_CATALOGUE.models;
+    const apis = await Promise.all(
+      (['text-to-image', 'text-to-video'] as const).map((method) =>
+        suite.start({ catalogue: { models: [{ ...model!, method }] } }),
+      ),
+    );
+    const tenant = await newTenant(suite.db);
+    const ids: string[] = [];
+    for (const kind of made) {
+      const body = { model: model!.id, input: { prompt: 'x' } };
+      const id = (await create(apis[kind]!.url, tenant, { body })).json()['id'] as string;
+      if (!name.startsWith('waiting')) await cancel(url(), tenant, id);
+      ids.push(id);
+    }
+    const shown = videos.map((i) => ids[i]!);
+    for (const limit of [1, 10]) {
+      expect(await all(tenant, limit, 'asc')).toEqual(shown);
+      expect(await all(tenant, limit, 'desc')).toEqual([...shown].reverse());
+    }
+    const read = await Promise.all(ids.map((id) => get(url(), tenant, `/v1/videos/${id}`)));
+    expect(read.map(({ status }) => status)).toEqual(made.map((kind) => (kind === 1 ? 200 : 404)));
   });
 
   it('of nothing is empty', async () => {

@@ -1,5 +1,8 @@
 import { request as httpRequest } from 'node:http';
 import { json } from 'node:stream/consumers';
+import type { Db } from '../../src/db/index.ts';
+import { accept, observe, send as sendToProvider, store } from '../db/fixtures.ts';
+import { finish } from '../db/finish.ts';
 import { send, type Answer, type Sent } from './client.ts';
 import type { TestTenant } from './tenants.ts';
 
@@ -152,4 +155,38 @@ export function sendSlowly(
     outgoing.on('error', reject);
     outgoing.flushHeaders();
   });
+}
+
+export function cancel(url: string, tenant: Pick<TestTenant, 'key'>, id: string): Promise<Answer> {
+  return send(url, {
+    method: 'POST',
+    path: `/v1/generations/${id}/cancel`,
+    headers: { Authorization: `Bearer ${tenant.key}` },
+  });
+}
+
+/** Changes rows past the guards that hold what a program may not change, as time or another version would. */
+export async function asReplica(db: Db, change: string, ...values: readonly unknown[]): Promise<void> {
+  await db.prisma.$transaction(
+    async (transaction) => {
+      await transaction.$executeRaw`SET LOCAL session_replication_role = replica`;
+      await transaction.$executeRawUnsafe(change, ...values);
+    },
+    // Prisma's own five seconds are less than a machine may stand still.
+    { maxWait: 120_000, timeout: 120_000 },
+  );
+}
+
+/** A provider has the video's job. */
+export async function running(db: Db, id: string): Promise<void> {
+  await sendToProvider(db, id);
+  await accept(db, id);
+}
+
+/** Brings a video to its end with a row of a stored file, which no storage has. */
+export async function complete(db: Db, id: string): Promise<void> {
+  await running(db, id);
+  await observe(db, id, 'succeeded');
+  await store(db, id);
+  await finish(db, id);
 }

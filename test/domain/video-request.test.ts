@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { catalogueSchema, type Catalogue } from '../../src/domain/catalogue.ts';
-import { canonicalVideoRequest, readVideoWish, videoBodySchema } from '../../src/domain/video-request.ts';
+import {
+  canonicalVideoRequest,
+  readReference,
+  readVideoWish,
+  videoBodySchema,
+} from '../../src/domain/video-request.ts';
 import { shownDeadlines, shownVideoBody } from '../../src/domain/video-shown-body.ts';
 
 const model = (id: string, method: string, input: object, over: object = {}) => ({
@@ -29,6 +34,8 @@ const CATALOGUE = catalogue([
 ]);
 const STORED = { kind: 'stored', inputId: 'inp_1', sha256: 'ab' } as const;
 
+const UPLOAD = `inp_${'0'.repeat(26)}`;
+
 const read = (body: unknown, file: typeof STORED | null = null, from = CATALOGUE) =>
   readVideoWish(from, videoBodySchema.parse(body), file);
 const wrongOf = (body: unknown, file: typeof STORED | null = null) => {
@@ -44,37 +51,13 @@ describe('readVideoWish', () => {
       outcome: 'ok',
       model: 'plain',
       input: { prompt: 'x', duration_seconds: 4 },
-      reference: null,
     });
     expect(read({ model: 'sized', prompt: 'x', seconds: 8, size: '1080x1920' })).toMatchObject({
       input: { duration_seconds: 8, resolution: '1080p', aspect_ratio: '9:16' },
     });
-    expect(read({ model: 'animate' }, STORED)).toMatchObject({ input: {}, reference: STORED });
-  });
-
-  it('takes an image as file, name or bytes, where the model takes one', () => {
-    const of = (input_reference: object) => {
-      const wish = read({ model: 'either', prompt: 'x', input_reference });
-      return wish.outcome === 'ok' ? wish.reference : wish;
-    };
-    expect(of({ file_id: 'inp_2' })).toEqual({ kind: 'named', name: 'inp_2' });
-    expect(of({ image_url: 'https://example.com/x.png' })).toEqual({
-      kind: 'named',
-      name: 'https://example.com/x.png',
-    });
-    expect(of({ image_url: 'data:image/png;base64,aGk=' })).toEqual({
-      kind: 'bytes',
-      bytes: Buffer.from('hi'),
-    });
-    expect(read({ model: 'either', prompt: 'x' })).toMatchObject({ outcome: 'ok', reference: null });
-  });
-
-  it('says what a data URL has to be', () => {
-    for (const image_url of ['data:image/png;base64,a-_=', 'DATA:image/png,plain']) {
-      expect(wrongOf({ model: 'either', input_reference: { image_url } })).toEqual([
-        '/input_reference Send a data URL with whole base64 (data:image/png;base64,…), or the file itself in a form.',
-      ]);
-    }
+    expect(read({ model: 'animate' }, STORED)).toEqual({ outcome: 'ok', model: 'animate', input: {} });
+    expect(read({ model: 'either', prompt: 'x' })).toMatchObject({ outcome: 'ok' });
+    expect(read({ model: 'either', prompt: 'x' }, STORED)).toMatchObject({ outcome: 'ok' });
   });
 
   it('lists what there is when the model is none', () => {
@@ -102,9 +85,6 @@ describe('readVideoWish', () => {
       '/size Use one of 1280x720, 720x1280, 1920x1080, 1080x1920.',
       expect.stringMatching(/^\/input_reference sized takes no image\./),
     ]);
-    expect(wrongOf({ model: 'animate', input_reference: { file_id: 'inp_2' } }, STORED)).toEqual([
-      '/input_reference Send it once: as a file, or by its name.',
-    ]);
   });
 });
 
@@ -119,16 +99,82 @@ it.each([
   expect(videoBodySchema.safeParse(body).success).toBe(false);
 });
 
-it('canonicalVideoRequest has all that was asked, and no name of a stored file', () => {
-  const wish = read({ model: 'animate', prompt: 'x' }, STORED);
-  if (wish.outcome !== 'ok') throw new Error(wish.outcome);
+describe('readReference', () => {
+  const of = (input_reference?: object, file: typeof STORED | null = null) =>
+    readReference(videoBodySchema.parse({ input_reference }), file);
+  const wrong = (message: string) => ({
+    outcome: 'invalid',
+    errors: [{ path: '/input_reference', message }],
+  });
+
+  it('takes an image as file, name or bytes', () => {
+    expect(of()).toEqual({ outcome: 'ok', reference: null });
+    expect(of(undefined, STORED)).toEqual({ outcome: 'ok', reference: STORED });
+    expect(of({ file_id: UPLOAD })).toEqual({ outcome: 'ok', reference: { kind: 'named', name: UPLOAD } });
+    const name = 'https://example.com/x.png';
+    expect(of({ image_url: name })).toEqual({ outcome: 'ok', reference: { kind: 'named', name } });
+    expect(of({ image_url: 'data:image/png;base64,aGk=' })).toEqual({
+      outcome: 'ok',
+      reference: {
+        kind: 'bytes',
+        bytes: Buffer.from('hi'),
+        sha256: '8f434346648f6b96df89dda901c5176b10a6d83961dd3c1ac88b59b2dc327aa4',
+      },
+    });
+  });
+
+  it('wants it once', () => {
+    expect(of({ file_id: UPLOAD }, STORED)).toEqual(wrong('Send it once: as a file, or by its name.'));
+  });
+
+  it.each([
+    [{ file_id: 'https://example.com/x.png' }],
+    [{ file_id: 'data:image/png;base64,aGk=' }],
+    [{ file_id: 'file-abc' }],
+    [{ image_url: UPLOAD }],
+  ])('wants an upload and a URL each in its own member: not %j', (input_reference) => {
+    expect(of(input_reference)).toEqual(
+      wrong('Send the id of an upload (POST /v1/inputs) as file_id, a URL as image_url.'),
+    );
+  });
+
+  it.each(['data:image/png;base64,a-_=', 'DATA:image/png,plain'])('says what %s has to be', (image_url) => {
+    expect(of({ image_url })).toEqual(
+      wrong('Send a data URL with whole base64 (data:image/png;base64,…), or the file itself in a form.'),
+    );
+  });
+});
+
+describe('canonicalVideoRequest', () => {
   const context = { account: 'default', deadlineSeconds: null };
-  expect(canonicalVideoRequest(wish, { sha256: 'ab' }, context)).toEqual({
-    model: 'animate',
-    input: { prompt: 'x' },
-    image: { sha256: 'ab' },
-    account: 'default',
-    deadlineSeconds: null,
+  const of = (body: unknown, reference: Parameters<typeof canonicalVideoRequest>[1] = null) =>
+    canonicalVideoRequest(videoBodySchema.parse(body), reference, context);
+
+  it('has all that was sent, and nothing of what it means in a catalogue', () => {
+    expect(of({ model: 'sized', prompt: 'x', seconds: '08', size: '1080x1920' })).toEqual({
+      model: 'sized',
+      prompt: 'x',
+      seconds: 8,
+      size: '1080x1920',
+      image: null,
+      ...context,
+    });
+    expect(of({ model: 'sized', prompt: 'x', seconds: 8, size: '1080x1920' })).toEqual(
+      of({ model: 'sized', prompt: 'x', seconds: '8', size: '1080x1920' }),
+    );
+  });
+
+  it('has an image by its bytes, or by the name that was sent', () => {
+    const bytes = { kind: 'bytes', bytes: Buffer.from('hi'), sha256: 'ab' } as const;
+    for (const image of [STORED, bytes]) expect(of({}, image)).toMatchObject({ image: { sha256: 'ab' } });
+    expect(of({}, { kind: 'named', name: UPLOAD })).toEqual({
+      model: null,
+      prompt: null,
+      seconds: null,
+      size: null,
+      image: { name: UPLOAD },
+      ...context,
+    });
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { viewGeneration, type GenerationFacts } from '../../src/domain/generation-view.ts';
-import { isVideoMethod, videoSchema, viewVideo } from '../../src/domain/video-view.ts';
+import { isVideoMethod, videoFactsSchema, videoSchema, viewVideo } from '../../src/domain/video-view.ts';
 
 const FACTS: GenerationFacts = {
   id: 'gen_06f1m4k2h8v7x9q3w5y1z0a2b4',
@@ -92,6 +92,13 @@ describe('viewVideo', () => {
 
   it('has no progress before there is any', () => {
     expect(view({ state: 'queued', progress: null })).toMatchObject({ status: 'queued', progress: 0 });
+  });
+
+  it('is made of these facts alone, whatever else is beside them', () => {
+    const generation = viewGeneration({ ...FACTS, outputs: [FILE], errorCode: 'content_rejected' });
+    const facts = videoFactsSchema.parse({ ...generation, of_later: true });
+    expect(viewVideo(facts)).toEqual(viewVideo(generation));
+    expect(Object.keys(facts)).not.toContain('poll_url');
   });
 
   it('is what its schema says', () => {

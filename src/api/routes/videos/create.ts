@@ -28,6 +28,7 @@ export const createVideoRoute: TenantRoute = {
   errorShape: 'video',
   problems: [
     'idempotency_key_invalid',
+    'video_not_found',
     'deadline_unusable',
     ...JSON_PROBLEMS,
     ...FORM_PROBLEMS,
@@ -39,8 +40,9 @@ export const createVideoRoute: TenantRoute = {
     description:
       'For clients of the OpenAI Videos API: the same as `POST /v1/generations` for a video model, as a form or as JSON. ' +
       `**Without an Idempotency-Key an equal request (same API key, account and fields, same bytes of a file) within ${WINDOW_MINUTES} ` +
-      'minutes is the same video**, since those clients send again by themselves; not once that video has failed or was deleted. ' +
-      'Send a key of your own to get two. A `size` stands for the `resolution` and `aspect_ratio` of the model. There is no webhook ' +
+      'minutes is the same video**, since those clients send again by themselves; not once that video has failed, its file was deleted, ' +
+      'or a cancel was asked that is undecided. Send a key of your own to get two; it stays taken when its video is deleted (404 ' +
+      '`video_not_found`). A `size` stands for the `resolution` and `aspect_ratio` of the model. There is no webhook ' +
       'in this shape: those of your endpoints are sent.',
     tags: ['Videos'],
     requestParams: { header: headersShown(catalogue) },
@@ -177,6 +179,11 @@ function replyTo(outcome: CreateVideoOutcome): Reply {
       throw new Problem('input_unusable', 'Correct the file, then send the same request again.', {
         errors: [{ path: '/input_reference', message: outcome.message }],
       });
+    case 'deleted':
+      throw new Problem(
+        'video_not_found',
+        'The video of this key was deleted: send a new key for a new one.',
+      );
     case 'refused':
       throw inVideoWords(creationProblem(outcome.refusal));
   }

@@ -46,7 +46,8 @@ export const listVideosRoute: TenantRoute = {
     operationId: 'listVideos',
     summary: 'List videos',
     description:
-      'Generations of video models, however they were created, without deleted ones. Pages stay stable while new ones come in.',
+      'Generations of video models, however they were created, without deleted ones. Pages stay stable while new ones come in. ' +
+      'Among very many deleted ones a page may be short, but is never empty while `has_more`.',
     tags: ['Videos'],
     requestParams: { query: querySchema },
     responses: {
