@@ -15,6 +15,8 @@ const MAX_NAME_CHARACTERS = 100;
 const MAX_FRAMING_BYTES = 64 * 1024;
 /** What a decoder puts for bytes that it can't read; for a charset that it doesn't know there is no text at all. */
 const UNREADABLE = '\uFFFD';
+/** What PostgreSQL keeps in no text. A half comes out of UTF-16, which a part may name as its charset. */
+const UNSTORABLE = /[\0\ud800-\udfff]/u;
 
 /** All that reading a form can answer, for the API document. */
 export const FORM_PROBLEMS: readonly ProblemCode[] = [
@@ -78,6 +80,12 @@ export async function readForm(
       faults.push(
         invalidRequest([
           { path: `/${name}`, message: 'Send this text in UTF-8; the part of a file needs a filename.' },
+        ]),
+      );
+    } else if (UNSTORABLE.test(value)) {
+      faults.push(
+        invalidRequest([
+          { path: `/${name}`, message: 'Leave out NUL characters and halves of surrogate pairs.' },
         ]),
       );
     } else {

@@ -21,9 +21,13 @@ async function start(listener: RequestListener): Promise<number> {
 
 /** Sends these bytes, then more of them for as long as the connection lives. */
 function drip(port: number, head: string) {
-  const socket = connect(port, '127.0.0.1', () => socket.write(head));
+  let timer: NodeJS.Timeout | undefined;
+  // Nothing is written before the head, however late the connection is there.
+  const socket = connect(port, '127.0.0.1', () => {
+    socket.write(head);
+    timer = setInterval(() => socket.write('x'), 50);
+  });
   const seen = { text: '', closed: false };
-  const timer = setInterval(() => socket.write('x'), 50);
   socket.on('data', (chunk) => {
     seen.text += chunk.toString();
   });

@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { OPERATIONS, faultsOf, type Documented } from './documented.ts';
 import { broken, parameters, valid } from './fuzz-data.ts';
 import { send, type Answer } from './client.ts';
+import { brokenForm, validForm, type FuzzBody } from './fuzz-forms.ts';
+import { useFiles } from './inputs.ts';
 import { useApi } from './suite.ts';
 import { newTenant } from './tenants.ts';
 
@@ -10,7 +12,8 @@ import { newTenant } from './tenants.ts';
 const SEED = Number(process.env['FUZZ_SEED'] ?? 20261130);
 const RUNS = Number(process.env['FUZZ_RUNS'] ?? 5);
 
-const suite = useApi();
+const room = useFiles();
+const suite = useApi(room.parts);
 
 interface Called {
   readonly path: Record<string, string>;
@@ -20,22 +23,42 @@ interface Called {
   readonly mediaType: string | undefined;
 }
 
-function calls({ operation }: Documented, how: 'valid' | 'broken'): fc.Arbitrary<Called> {
-  const [[mediaType, content] = []] = Object.entries(operation.requestBody?.content ?? {});
-  const isJson = mediaType === 'application/json';
-  const values =
-    !isJson || content === undefined ? undefined : (how === 'valid' ? valid : broken)(content.schema);
-  const bodies: fc.Arbitrary<Called['body']> =
-    content === undefined
-      ? fc.constant(undefined)
-      : (values?.map((value) => JSON.stringify(value)) ?? fc.uint8Array({ minLength: 1, maxLength: 40 }));
-  return fc.record({
-    path: parameters(operation, 'path'),
-    query: parameters(operation, 'query'),
-    header: parameters(operation, 'header'),
-    body: bodies,
-    mediaType: fc.constant(mediaType === '*/*' ? 'application/json' : mediaType),
-  });
+/** Requests to this operation with a body of this media type of its document; undefined = it takes none. */
+function calls(
+  { operation }: Documented,
+  documented: string | undefined,
+  how: 'valid' | 'broken',
+): fc.Arbitrary<Called> {
+  return fc
+    .record({
+      path: parameters(operation, 'path'),
+      query: parameters(operation, 'query'),
+      header: parameters(operation, 'header'),
+      sent: bodies(operation, documented, how),
+    })
+    .map(({ sent, ...called }) => ({ ...called, body: sent?.bytes, mediaType: sent?.mediaType }));
+}
+
+function bodies(
+  { requestBody }: Documented['operation'],
+  mediaType: string | undefined,
+  how: 'valid' | 'broken',
+): fc.Arbitrary<FuzzBody | undefined> {
+  const content = mediaType === undefined ? undefined : requestBody?.content[mediaType];
+  if (mediaType === undefined || content === undefined) return fc.constant(undefined);
+  switch (mediaType) {
+    case 'application/json':
+      return (how === 'valid' ? valid : broken)(content.schema).map((value) => ({
+        mediaType,
+        bytes: JSON.stringify(value),
+      }));
+    case 'multipart/form-data':
+      return (how === 'valid' ? validForm : brokenForm)(content.schema);
+    default:
+      return fc
+        .uint8Array({ minLength: 1, maxLength: 40 })
+        .map((bytes) => ({ mediaType: mediaType === '*/*' ? 'application/json' : mediaType, bytes }));
+  }
 }
 
 async function call(
@@ -79,18 +102,25 @@ async function keysOf(): Promise<Record<string, string>> {
   return { generations: key, 'credits:grant': key, webhooks: key, admin: suite.operator.key };
 }
 
-const named = OPERATIONS.map(
-  (documented) => [`${documented.method} ${documented.path}`, documented] as const,
-);
-const withBody = named.filter(
-  ([, { operation }]) => 'application/json' in (operation.requestBody?.content ?? {}),
-);
+type Case = readonly [name: string, documented: Documented, mediaType: string | undefined];
+
+/** Every operation with every kind of body that it takes. */
+const named = OPERATIONS.flatMap((documented): readonly Case[] => {
+  const { method, path, operation } = documented;
+  const mediaTypes = Object.keys(operation.requestBody?.content ?? {});
+  if (mediaTypes.length === 0) return [[`${method} ${path}`, documented, undefined]];
+  return mediaTypes.map((mediaType) => [`${method} ${path} (${mediaType})`, documented, mediaType]);
+});
+/** A form can be wrong in more ways than JSON. */
+const runsOf = (mediaType: string | undefined) => (mediaType === 'multipart/form-data' ? 6 * RUNS : RUNS);
+const STRUCTURED = new Set(['application/json', 'multipart/form-data']);
+const structured = named.filter(([, , mediaType]) => STRUCTURED.has(mediaType ?? ''));
 
 describe(`requests of chance, seed ${SEED}`, () => {
-  it.each(named)('%s takes what its document allows', async (_name, documented) => {
+  it.each(named)('%s takes what its document allows', async (_name, documented, mediaType) => {
     const keys = await keysOf();
     await fc.assert(
-      fc.asyncProperty(calls(documented, 'valid'), async (called) => {
+      fc.asyncProperty(calls(documented, mediaType, 'valid'), async (called) => {
         const answer = await call(documented, called, keys);
         assertDocumented(documented, answer);
         expect(answer.status, answer.text).not.toBe(400);
@@ -99,15 +129,18 @@ describe(`requests of chance, seed ${SEED}`, () => {
     );
   });
 
-  it.each(withBody)('%s refuses a body that its document does not allow', async (_name, documented) => {
-    const keys = await keysOf();
-    await fc.assert(
-      fc.asyncProperty(calls(documented, 'broken'), async (called) => {
-        const answer = await call(documented, called, keys);
-        assertDocumented(documented, answer);
-        expect(answer.status, answer.text).toBe(400);
-      }),
-      { seed: SEED, numRuns: RUNS },
-    );
-  });
+  it.each(structured)(
+    '%s refuses a body that its document does not allow',
+    async (_name, documented, mediaType) => {
+      const keys = await keysOf();
+      await fc.assert(
+        fc.asyncProperty(calls(documented, mediaType, 'broken'), async (called) => {
+          const answer = await call(documented, called, keys);
+          assertDocumented(documented, answer);
+          expect(answer.status, answer.text).toBe(400);
+        }),
+        { seed: SEED, numRuns: runsOf(mediaType) },
+      );
+    },
+  );
 });

@@ -61,6 +61,11 @@ describe('parseStrictJson', () => {
     ['9007199254740993', 'unsafe_number'],
     ['12345678901234567890', 'unsafe_number'],
     ['0.1000000000000000055', 'unsafe_number'],
+    [`1.${'0'.repeat(40)}1`, 'unsafe_number'],
+    [`1.${'0'.repeat(40)}`, 'taken'],
+    [`10${'0'.repeat(20)}.50`, 'unsafe_number'],
+    ['1000000000000000000000', 'taken'],
+    ['-120.500e1', 'taken'],
     ['01', 'trailing_data'],
     ['1.', 'trailing_data'],
     ['+1', 'malformed_json'],
@@ -157,6 +162,11 @@ describe('parseStrictJson', () => {
       `[${'1.5,'.repeat(250_000)}1]`,
       `"${' '.repeat(1_000_000)}`,
       `1${'0'.repeat(1_000_000)}`,
+      `1.${'0'.repeat(1_000_000)}`,
+      `1.${'0'.repeat(1_000_000)}1`,
+      `0.${'0'.repeat(500_000)}1${'0'.repeat(500_000)}1`,
+      `1e${'0'.repeat(1_000_000)}1`,
+      `[${`1.${'0'.repeat(1_000)},`.repeat(1_000)}1]`,
       `{${Array.from({ length: 80_000 }, (_, i) => `"k${i}":1`).join(',')}}`,
     ];
     for (const text of texts) {

@@ -92,7 +92,9 @@ describe('API keys', () => {
     const { key, id } = made.body as { key: string; id: string };
     const [port = 0] = await freePorts(1);
     const second = await room.startApi(undefined, port);
-    onTestFinished(() => second.stop(2_000, 'SIGKILL'));
+    onTestFinished(async () => {
+      await second.stop(2_000, 'SIGKILL');
+    });
     /** What both processes say, each asked before: a key that one remembers would still work there. */
     const models = (by: string) =>
       Promise.all(

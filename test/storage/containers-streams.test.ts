@@ -124,6 +124,25 @@ describe('WebM', () => {
   ])('with %s is damaged', (_name, file) => {
     expect(check(file)).toEqual(TRUNCATED);
   });
+
+  it.each([
+    ['alone', 0, VIDEO],
+    ['filled up to 32 bytes', 28, VIDEO],
+    ['filled up to 33 bytes', 29, UNKNOWN],
+    ['filled up to 100 kB', 100_000, UNKNOWN],
+    ['filled up to 500 kB', 500_000, UNKNOWN],
+    ['filled up to the largest header', 1024 * 1024 - 15, UNKNOWN],
+  ])('its name in the header, %s, is read or passed over', (_name, zeros, verdict) => {
+    const name = Buffer.concat([Buffer.from('webm'), Buffer.alloc(zeros)]);
+    const file = (header: Uint8Array): Buffer =>
+      Buffer.concat([
+        element('1a45dfa3', element('4282', header)),
+        segment(INFO, TRACKS, CLUSTER).subarray(EBML.length),
+      ]);
+    expect(check(file(name), 65_536)).toEqual(verdict);
+    // Zeros that do not lead to the end.
+    expect(check(file(Buffer.concat([name, Buffer.from('x')])), 65_536)).toEqual(UNKNOWN);
+  });
 });
 
 describe('MP3', () => {

@@ -51,6 +51,7 @@ export function* scan(
   return (yield { scan: find }) !== null;
 }
 
+/** A few bytes as text; each becomes an argument of a call, so their number must not be a file's to choose. */
 export function ascii(bytes: Uint8Array, start: number, end: number): string {
   return String.fromCharCode(...bytes.subarray(start, end));
 }

@@ -19,6 +19,8 @@ const BLOCK_GROUP = 0xa0;
 
 /** Larger descriptions are passed over: what they say stays unknown. */
 const MAX_HELD_BYTES = 1024 * 1024;
+/** `webm`, and the zeros that some writers fill the field up with. */
+const MAX_DOC_TYPE_BYTES = 32;
 const NANOSECONDS = 1e9;
 const NOTHING = new Uint8Array(0);
 
@@ -77,7 +79,8 @@ function* parseSegment(end: number): ContainerParser {
 
 function isWebm(header: Uint8Array): boolean {
   const docType = new Map(elementsOf(header)).get(DOC_TYPE);
-  return docType !== undefined && ascii(docType, 0, docType.length).replace(/\0+$/, '') === 'webm';
+  if (docType === undefined || docType.length > MAX_DOC_TYPE_BYTES) return false;
+  return ascii(docType, 0, docType.length).replace(/\0+$/, '') === 'webm';
 }
 
 function readDuration(info: Uint8Array): number | null {

@@ -87,13 +87,16 @@ async function upload(ctx: ApiContext, { request, tenantId }: TenantCall): Promi
   }
   const release = ctx.inputSlots.uploads.take(tenantId);
   if (release === null) throw tooManyFiles();
+  let limitAgain = () => {};
   try {
-    allowLongBody(request);
+    limitAgain = allowLongBody(request);
     const received = await receiveUpload(ctx, { tenantId, idempotencyKey: key }, (write) =>
       streamBody(request, BODY_LIMITS, write),
     );
     return replyTo(received);
   } finally {
+    // A rest that still comes after an early answer has no place any more.
+    limitAgain();
     release();
   }
 }

@@ -11,6 +11,7 @@ import { allowLongBody } from '../../body-time.ts';
 import { readForm, type FilePump } from '../../form.ts';
 import { Problem } from '../../problems.ts';
 import type { ApiContext } from '../../route.ts';
+import { parseStrictJson } from '../../strict-json.ts';
 import { invalidRequest } from '../../validation.ts';
 import { scanUnavailable, tooManyFiles } from '../inputs/parts.ts';
 
@@ -28,9 +29,15 @@ export async function readVideoForm(
 ): Promise<{ readonly fields: JsonObject; readonly file: StoredReference | null }> {
   let stored: StoreReferenceOutcome | null = null;
   const take = async (pump: FilePump): Promise<void> => {
-    // The caller is known, and has a place of its own for files.
-    allowLongBody(request);
-    stored = await storeReference(ctx, tenantId, pump);
+    stored = await storeReference(ctx, tenantId, async (write) => {
+      // Only here the caller has a place for files: others are bounded by their time alone.
+      const limitAgain = allowLongBody(request);
+      try {
+        await pump(write);
+      } finally {
+        limitAgain();
+      }
+    });
     // Without a place nothing was read.
     if (stored.kind === 'busy') throw tooManyFiles();
   };
@@ -70,17 +77,19 @@ function fileOf(stored: StoreReferenceOutcome | null): StoredReference | null {
   }
 }
 
-/** The JSON object that a text is; null for any other text. */
-function objectIn(text: string): JsonObject | null {
-  if (!text.startsWith('{')) return null;
+/** The object that the text of this field is, read like a JSON body. @throws Problem, its places told from the form */
+function objectIn(name: string, text: string): JsonValue {
   try {
-    return JSON.parse(text) as JsonObject;
-  } catch {
-    return null;
+    return parseStrictJson(Buffer.from(text));
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    const { code, detail, options } = error;
+    const errors = (options.errors ?? []).map(({ path, message }) => ({ path: `/${name}${path}`, message }));
+    throw new Problem(code, detail, { ...options, errors });
   }
 }
 
-/** @throws Problem for a name that is both a text and an object */
+/** @throws Problem for a name that is both a text and an object, and for an object that no JSON body may be */
 function nested(fields: ReadonlyMap<string, string>): JsonObject {
   const members = new Map<string, JsonValue>();
   const objects = new Map<string, JsonObject>();
@@ -88,7 +97,8 @@ function nested(fields: ReadonlyMap<string, string>): JsonObject {
     const [, outer, inner] = MEMBER.exec(name) ?? [];
     if (outer === undefined || inner === undefined) {
       // An object in a form is JSON text where its part says nothing else (OpenAPI 3.1, encoding objects).
-      members.set(name, name === 'input_reference' ? (objectIn(value) ?? value) : value);
+      const isObject = name === 'input_reference' && value.startsWith('{');
+      members.set(name, isObject ? objectIn(name, value) : value);
     } else if (fields.has(outer)) {
       throw invalidRequest([{ path: `/${outer}`, message: 'Give this field once.' }]);
     } else {
