@@ -5,6 +5,8 @@ import { safeCode } from './json-answer.ts';
 import { nestedOutputs } from './nested-urls.ts';
 import { hasJobError, videosError, type Video } from './openaivideos-schemas.ts';
 
+const FIRST_TIME_MS = 1e12;
+
 /** How a job is read; see the head of openaivideos.ts. Status strings are exact. */
 export interface VideosReading {
   readonly running: readonly string[];
@@ -34,29 +36,36 @@ function failed(job: Video, reading: VideosReading): Observation {
   const isContent =
     errorCode !== null && (USUAL_CONTENT_CODES.test(errorCode) || reading.contentCodes.includes(errorCode));
   const code = isContent ? 'content_rejected' : 'provider_failed';
-  return { kind: 'failed', status: job.status, code, reason: safeCode(errorCode), cost: null };
+  const cost = costOf(job, reading.costUnit);
+  return { kind: 'failed', status: job.status, code, reason: safeCode(errorCode), cost };
+}
+
+/** A time before the job was made (or 2001, where that is not told) is none: a length in seconds, a zero. */
+function timeOf(end: Date | null | undefined, { created_at: madeAt }: Video): number | null {
+  const earliest = madeAt?.getTime() ?? FIRST_TIME_MS;
+  return end instanceof Date && end.getTime() > Math.max(earliest, FIRST_TIME_MS) ? end.getTime() : null;
 }
 
 /** When what the job names as its output is gone: the file, and where its URL is given, the URL. */
 function endOfLinks(job: Video, reading: VideosReading): Date | null {
   const ends = [job.expires_at, reading.outputKeys === null ? null : job.url_expires_at];
-  const known = ends.filter((end): end is Date => end instanceof Date);
-  return known.length === 0 ? null : new Date(Math.min(...known.map((end) => end.getTime())));
+  const known = ends.map((end) => timeOf(end, job)).filter((end) => end !== null);
+  return known.length === 0 ? null : new Date(Math.min(...known));
 }
 
 function succeeded(job: Video, reading: VideosReading, nowMs: number): Observation {
-  const { status, id, expires_at: expiresAt } = job;
+  const { status, id } = job;
   // A success that is a refusal: an error beside it counts.
   if (hasJobError(job)) return failed(job, reading);
   const linkExpiresAt = endOfLinks(job, reading);
   const cost = costOf(job, reading.costUnit);
-  const gone = expiresAt instanceof Date && expiresAt.getTime() <= nowMs;
-  if (gone) return { kind: 'succeeded', status, outputs: [], linkExpiresAt, cost };
   const outputs =
     reading.outputKeys === null
       ? [{ url: reading.contentUrl(id) }]
       : nestedOutputs(job, reading.outputKeys).filter(({ url }) => !url.startsWith('data:'));
-  return outputs.length === 0
+  // An output that is named is tried, whatever our clock says of its end; this tells only why there is none.
+  const over = linkExpiresAt !== null && linkExpiresAt.getTime() <= nowMs;
+  return outputs.length === 0 && !over
     ? { kind: 'failed', status, code: 'no_output', reason: 'succeeded_without_output', cost }
     : { kind: 'succeeded', status, outputs, linkExpiresAt, cost };
 }
@@ -65,7 +74,9 @@ function succeeded(job: Video, reading: VideosReading, nowMs: number): Observati
 export function videosObservation(job: Video, reading: VideosReading, nowMs: number): Observation {
   const { status, progress } = job;
   if (reading.succeeded.includes(status)) return succeeded(job, reading, nowMs);
-  if (reading.cancelled.includes(status)) return { kind: 'cancelled', status };
+  if (reading.cancelled.includes(status)) {
+    return { kind: 'cancelled', status, cost: costOf(job, reading.costUnit) };
+  }
   if (reading.failed.includes(status)) return failed(job, reading);
   const unknownStatus = !reading.running.includes(status);
   return {

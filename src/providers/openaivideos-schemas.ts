@@ -44,6 +44,7 @@ export const video = withId.pipe(
     id: jobId,
     status: z.string().min(1).max(64),
     progress: percent,
+    created_at: time,
     expires_at: time,
     url_expires_at: time,
     usage: z

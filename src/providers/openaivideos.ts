@@ -16,13 +16,18 @@
  *                     default failed; STATUS_CANCELLED, none. OpenRouter adds pending, cancelled, expired
  *   rejected content  CONTENT_CODES, default content_filter, beside the usual ones (moderation_blocked …)
  *   file              CONTENT_PATH, default /v1/videos/{id}/content, with the key; or OUTPUT_KEYS, the members with its URL
- *                     (video_url; metadata,url; urls; output,videos,url), then OUTPUT_HOSTS, default the API's host. The
- *                     life of the file is `expires_at`, of such a URL also `url_expires_at`; not given = not known
+ *                     (video_url; metadata,url; urls; output,videos,url). OUTPUT_HOSTS, default the API's host: where such
+ *                     URLs lie, and where CONTENT_PATH redirects to (a bucket, a CDN); it replaces the default, so name
+ *                     the API's host, too. What CONTENT_PATH answers is taken as the file: JSON with a URL in it is none,
+ *                     then use OUTPUT_KEYS. The life of the file is `expires_at`, of such a URL also `url_expires_at`; not
+ *                     given, or before the job was made = not known
  *   lost answers      IDEMPOTENCY, none (default) or replay: sends Idempotency-Key, where your aggregator replays it
+ *   refusals          RETRIES_UPSTREAMS, true (default): it may ask another upstream after one whose answer was lost, and show
+ *                     that one's refusal, so only New API's own words refuse, all else is unknown; false: it never does
  *   callbacks         none; WEBHOOKS=standard: Standard Webhooks (video.completed, video.failed, data.id), signed with
  *                     WEBHOOK_SECRET (whsec_…), to the endpoint /callbacks/openaivideos that you register there. With
  *                     CALLBACK_MEMBER our URL goes into each submit; without WEBHOOKS they count as unsigned
- *   cost              COST_UNIT, the unit of `usage.cost` (OpenRouter: USD); without it none is read
+ *   cost              COST_UNIT, the unit of `usage.cost` (OpenRouter: USD), read at every end; without it none is read
  * There is no cancel, and DELETE destroys a finished video, so it is never called; the list shows nothing of ours. The key
  * goes to the API's own origin only, a redirect drops it. Nothing is ever sent twice by this file.
  */
@@ -30,7 +35,7 @@ import { z } from 'zod';
 import type { Provider } from '../domain/provider.ts';
 import type { OutboundHttp } from '../net/types.ts';
 import { apiRoot } from './api-root.ts';
-import { costUnit, defineProvider, hostList, memberNames, pathWithId, words } from './definition.ts';
+import { costUnit, defineProvider, hostList, memberNames, pathWithId, words, yesOrNo } from './definition.ts';
 import { bearerCall, observed, type JobReader } from './json-api.ts';
 import { safeCode } from './json-answer.ts';
 import { videosSubmitAnswers } from './openaivideos-answers.ts';
@@ -71,6 +76,7 @@ const settings = {
   OUTPUT_KEYS: memberNames.optional(),
   OUTPUT_HOSTS: hostList.optional(),
   IDEMPOTENCY: z.enum(['none', 'replay'], 'must be none or replay').default('none'),
+  RETRIES_UPSTREAMS: yesOrNo.default(true),
   WEBHOOKS: z.enum(['none', 'standard'], 'must be none or standard').default('none'),
   CALLBACK_MEMBER: member,
   COST_UNIT: costUnit.optional(),
@@ -85,9 +91,9 @@ interface VideosConfig {
   readonly nowMs?: (() => number) | undefined;
 }
 
-function submitReader(contentCodes: readonly string[]): SubmitReader {
+function submitReader({ CONTENT_CODES, RETRIES_UPSTREAMS }: Settings): SubmitReader {
   return {
-    rules: videosSubmitAnswers(contentCodes),
+    rules: videosSubmitAnswers(CONTENT_CODES, RETRIES_UPSTREAMS),
     accepted(body) {
       const job = videoAccepted.safeParse(body).data;
       return job === undefined ? null : { handle: { jobId: job.id }, status: safeCode(job.status) };
@@ -134,7 +140,7 @@ function createVideosProvider({ http, baseUrl, settings: set, nowMs = Date.now }
     callbackMember: set.CALLBACK_MEMBER ?? null,
   };
   const reader = jobReader(reading, set.NOT_FOUND_CODES, nowMs);
-  const submitted = submitReader(set.CONTENT_CODES);
+  const submitted = submitReader(set);
   const signed = set.WEBHOOKS === 'standard';
   const unsigned = set.CALLBACK_MEMBER !== undefined && !signed;
   const replays = set.IDEMPOTENCY === 'replay';

@@ -1,8 +1,8 @@
 import type { FailedCode } from '../domain/errors.ts';
-import type { Observation } from '../domain/provider.ts';
+import type { Observation, ProviderCost } from '../domain/provider.ts';
 import { safeCode } from './json-answer.ts';
 import { outputsFrom } from './output-urls.ts';
-import type { VeoOperation } from './veo-schemas.ts';
+import { veoVideoResponse, type VeoOperation, type VeoVideoResponse } from './veo-schemas.ts';
 
 /** Numbers of google.rpc.Code that mean more than that it failed there. */
 const CANCELLED = 1;
@@ -12,12 +12,14 @@ const INVALID_ARGUMENT = 3;
 export interface VeoReading {
   readonly contentMessage: RegExp;
   readonly linkLifeMs: number;
+  /** The unit of the nothing that a filtered video costs. */
+  readonly costUnit: string;
 }
 
 type Failure = NonNullable<VeoOperation['error']>;
 
-function failed(code: FailedCode, reason: string): Observation {
-  return { kind: 'failed', status: 'done', code, reason, cost: null };
+function failed(code: FailedCode, reason: string, cost: ProviderCost | null = null): Observation {
+  return { kind: 'failed', status: 'done', code, reason, cost };
 }
 
 function failure({ code, message }: Failure, { contentMessage }: VeoReading): Observation {
@@ -28,10 +30,9 @@ function failure({ code, message }: Failure, { contentMessage }: VeoReading): Ob
 }
 
 /** Links, and videos inside the answer (`encodedVideo`, which the SDK's types know). */
-function outputsIn(operation: VeoOperation): ReturnType<typeof outputsFrom> {
-  const samples = operation.response?.generateVideoResponse?.generatedSamples ?? [];
+function outputsIn({ generatedSamples }: VeoVideoResponse): ReturnType<typeof outputsFrom> {
   return outputsFrom(
-    samples.map((sample) => {
+    (generatedSamples ?? []).map((sample) => {
       const { uri, encodedVideo, encoding } = sample?.video ?? {};
       if (typeof uri === 'string') return uri;
       const type = /^video\/[a-z0-9.+-]{1,64}$/.exec(encoding ?? '')?.[0] ?? 'video/mp4';
@@ -42,9 +43,14 @@ function outputsIn(operation: VeoOperation): ReturnType<typeof outputsFrom> {
 
 /**
  * One operation as an observation. There is no status string: `done` is the state, and an end is an error, samples, or a
- * number of videos that were filtered. Some samples beside filtered ones are a success with those.
+ * number of videos that were filtered. Some samples beside filtered ones are a success with those. Null for an end whose
+ * response has another shape: it may hold a video that is paid for.
  */
-export function veoObservation(operation: VeoOperation, reading: VeoReading, nowMs: number): Observation {
+export function veoObservation(
+  operation: VeoOperation,
+  reading: VeoReading,
+  nowMs: number,
+): Observation | null {
   const { done, error, response } = operation;
   if (done !== true) {
     const known = done === undefined || done === null || done === false;
@@ -52,14 +58,17 @@ export function veoObservation(operation: VeoOperation, reading: VeoReading, now
     return { kind: 'running', status, progress: null, unknownStatus: !known };
   }
   if (error !== undefined && error !== null) return failure(error, reading);
-  const outputs = outputsIn(operation);
+  const made = veoVideoResponse(response);
+  if (made === null) return null;
+  const outputs = outputsIn(made);
   if (outputs.length > 0) {
     const linkExpiresAt = new Date(nowMs + reading.linkLifeMs);
     return { kind: 'succeeded', status: 'done', outputs, linkExpiresAt, cost: null };
   }
-  const { raiMediaFilteredCount, raiMediaFilteredReasons } = response?.generateVideoResponse ?? {};
+  const { raiMediaFilteredCount, raiMediaFilteredReasons } = made;
   const filtered = (raiMediaFilteredCount ?? 0) > 0 || (raiMediaFilteredReasons ?? []).length > 0;
-  return filtered
-    ? failed('content_rejected', 'rai_media_filtered')
-    : failed('no_output', 'succeeded_without_output');
+  if (!filtered) return failed('no_output', 'succeeded_without_output');
+  // Only what was made is billed (providers.md §9 and trap 15).
+  const nothing = { amount: '0', unit: reading.costUnit, final: true };
+  return failed('content_rejected', 'rai_media_filtered', nothing);
 }

@@ -39,21 +39,46 @@ export const veoOperation = z.object({
   name: z.string(),
   done: z.unknown().optional(),
   error: rpcStatus.nullish().catch({}),
-  response: z
-    .object({
-      generateVideoResponse: z
-        .object({
-          generatedSamples: z.array(sample.nullable().catch(null)).nullish().catch(null),
-          raiMediaFilteredCount: count,
-          raiMediaFilteredReasons: z.array(z.unknown()).nullish().catch(null),
-        })
-        .nullish()
-        .catch(null),
-    })
-    .nullish()
-    .catch(null),
+  response: z.unknown().optional(),
 });
 export type VeoOperation = z.infer<typeof veoOperation>;
+
+const videoResponse = z.object({
+  generatedSamples: z.array(sample.nullable().catch(null)).nullish(),
+  raiMediaFilteredCount: count,
+  raiMediaFilteredReasons: z.array(z.unknown()).nullish().catch(null),
+});
+export type VeoVideoResponse = z.infer<typeof videoResponse>;
+
+const object = z.record(z.string(), z.unknown());
+
+/** The members of an object but its type's name, none for null and what is left out; null for what is no object. */
+function membersOf(value: unknown): Readonly<Record<string, unknown>> | null {
+  const found = object.safeParse(value ?? {}).data;
+  if (found === undefined) return null;
+  return Object.fromEntries(Object.entries(found).filter(([name]) => name !== '@type'));
+}
+
+/** Whether there are members, and none of these names. */
+function isOther(members: object, names: readonly string[]): boolean {
+  const given = Object.keys(members);
+  return given.length > 0 && !given.some((name) => names.includes(name));
+}
+
+/**
+ * The `generateVideoResponse` of an operation's `response`, `{}` where either is empty. Null for one in another shape
+ * (Vertex AI's `videos`, the SDK's own `generatedVideos`, samples without a video): nothing is known of its videos then.
+ */
+export function veoVideoResponse(response: unknown): VeoVideoResponse | null {
+  const outer = membersOf(response);
+  if (outer === null || isOther(outer, ['generateVideoResponse'])) return null;
+  const inner = membersOf(outer['generateVideoResponse']);
+  if (inner === null || isOther(inner, Object.keys(videoResponse.shape))) return null;
+  const found = videoResponse.safeParse(inner).data;
+  const samples = found?.generatedSamples ?? [];
+  const isTold = samples.some((given) => typeof (given?.video.uri ?? given?.video.encodedVideo) === 'string');
+  return found === undefined || (samples.length > 0 && !isTold) ? null : found;
+}
 
 /** Google's error envelope; `details` hold typed messages: ErrorInfo, RetryInfo. */
 export const veoError = z.object({

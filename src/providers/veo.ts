@@ -3,13 +3,16 @@
  * and /webhooks). Google shut its Veo models down there on 2026-10-22 (so docs.apiyi.com and apidog.com say; the SDK
  * 3.3.0 makes no videos there any more): a submit is answered 404 then. Whoever still serves this protocol is a BASE_URL.
  * Not given or not tried by us, so a setting (PROVIDER_VEO_…); check each with `darkroom provider smoke veo`:
- *   webhooks of requests   WEBHOOK_AUDIENCE: the `aud` of their tokens, which no page tells; a `*` at its end is any rest.
- *                          Without it none are asked for: Google signs for all its customers with the same keys
+ *   webhooks of requests   WEBHOOK_AUDIENCE: the `aud` of their tokens, which no page tells; a `*` at its end is any rest,
+ *                          after a part that is yours alone: Google signs for all its customers with the same keys.
+ *                          Without it none are asked for
  *   key set                JWKS_URL, default /.well-known/jwks.json of the API; the page names www.googleapis.com, too
  *   claims                 `exp` and `iat` are assumed; the event (`type`, `data.id`) and `jti` are taken where they are there
  *   webhook of the project STATIC_WEBHOOKS=true, with WEBHOOK_SECRET: its URL is /callbacks/veo. `data.id` is assumed to be
  *                          the operation's whole name, else it wakes nobody. There is no event of a failure: all is polled
  *   moderated              a count of filtered videos; at submit and in errors a text: CONTENT_MESSAGE
+ *   cost                   none is told. Filtered videos are not billed: booked as 0 in COST_UNIT, default USD; it should be
+ *                          the unit of the catalogue's routes
  *   life of links          LINK_LIFE_MS, default two days from a look
  *   hosts of outputs       OUTPUT_HOSTS, default the API's own, *.googleapis.com and *.googleusercontent.com, for redirects
  *   images                 inline only, by their size within the 20 MB of a request
@@ -19,7 +22,7 @@ import { z } from 'zod';
 import type { CallOptions, Observation, Provider } from '../domain/provider.ts';
 import type { OutboundAnswer, OutboundHttp } from '../net/types.ts';
 import { apiRoot } from './api-root.ts';
-import { defineProvider, hostList, httpUrl, milliseconds, pattern, yesOrNo } from './definition.ts';
+import { costUnit, defineProvider, hostList, httpUrl, milliseconds, pattern, yesOrNo } from './definition.ts';
 import { parseJsonBytes } from './json-answer.ts';
 import { observed, unavailable, type JobReader } from './json-api.ts';
 import { rsaKeys } from './jwt.ts';
@@ -41,6 +44,7 @@ export interface VeoConfig {
   readonly outputHosts?: readonly string[] | undefined;
   readonly contentMessage?: RegExp | undefined;
   readonly linkLifeMs?: number | undefined;
+  readonly costUnit?: string | undefined;
   /** The clock, for `Retry-After` dates and link expiry. */
   readonly nowMs?: (() => number) | undefined;
 }
@@ -48,8 +52,9 @@ export interface VeoConfig {
 const PUBLIC_URL = 'https://generativelanguage.googleapis.com';
 const API_VERSION = 'v1beta';
 const LINK_LIFE_MS = 2 * 86_400_000;
+const COST_UNIT = 'USD';
 const CONTENT_MESSAGE =
-  /usage guidelines|responsible ai|prohibited (content|use)|sensitive words|safety (filter|polic|setting)|violat\w+ .*polic/i;
+  /usage guidelines|responsible ai|prohibited (content|use)|sensitive words|safety (filter|polic|setting)|violat\w{1,16} .{0,200}polic/i;
 /** A request has at most 20 MB (Gemini API, file input methods), a third of it is base64's. */
 const INLINE_INPUT_BYTES = 14_000_000;
 /** Room for a video inside the answer. */
@@ -72,7 +77,8 @@ function unavailableBy(answer: OutboundAnswer, nowMs: number): Observation {
 }
 
 /**
- * The Veo adapter: no idempotency, callbacks of successes where they are set up, no cancel, no list, no cost.
+ * The Veo adapter: no idempotency, callbacks of successes where they are set up, no cancel, no list, no cost but that of
+ * filtered videos, which is none.
  * Throws only for settings or arguments that cannot be right (base URL, model, unknown input field).
  */
 export function createVeoProvider(config: VeoConfig): Provider {
@@ -85,7 +91,7 @@ export function createVeoProvider(config: VeoConfig): Provider {
     keys: rsaKeys(http, config.jwksUrl ?? `${prefix}/.well-known/jwks.json`),
     isStatic: config.staticWebhooks ?? false,
   };
-  const reading = { contentMessage, linkLifeMs };
+  const reading = { contentMessage, linkLifeMs, costUnit: config.costUnit ?? COST_UNIT };
   const submitReader = veoSubmitReader(contentMessage);
   const jobReader: JobReader = {
     observation(body, handle) {
@@ -155,12 +161,25 @@ export function createVeoProvider(config: VeoConfig): Provider {
   };
 }
 
+/** Parts of an audience that are the same for all of Google's customers. */
+const COMMON_PART = /google|generativelanguage|^v\d/i;
+
+/** Whether no tokens for others fit: an audience as it is, or one with a `*` after a part that only its owner has. */
+function isOwnAudience(audience: string): boolean {
+  if (!/^[\x21-\x7e]{8,500}$/.test(audience)) return false;
+  const [before = '', ...rest] = audience.split('*');
+  if (rest.length === 0) return true;
+  const parts = before.split('/').filter((part) => !COMMON_PART.test(part));
+  const isOwn = parts.some((part) => part.length >= 16 || /[\d.]/.test(part));
+  return rest.join('*') === '' && before.endsWith('/') && isOwn;
+}
+
 const audienceList = z
   .string()
   .transform((text) => text.split(',').map((entry) => entry.trim()))
   .refine(
-    (audiences) => audiences.every((audience) => /^[\x21-\x7e]{8,500}$/.test(audience)),
-    'must be the "aud" of the tokens that Google sends you, separated by commas; a * at the end stands for any rest',
+    (audiences) => audiences.every(isOwnAudience),
+    'must be the "aud" of the tokens that Google sends you, separated by commas; a * at the end stands for any rest, and only after a / with a part before it that is yours alone: with a digit, a host name, or of 16 characters, for example projects/123456789012/*',
   );
 
 /** Veo in the registry. */
@@ -178,6 +197,7 @@ export const veo = defineProvider({
     OUTPUT_HOSTS: hostList.optional(),
     CONTENT_MESSAGE: pattern.optional(),
     LINK_LIFE_MS: milliseconds.optional(),
+    COST_UNIT: costUnit.optional(),
   },
   webhookSecret: ({ STATIC_WEBHOOKS }) => (STATIC_WEBHOOKS === true ? 'required' : 'none'),
   create: ({ http, baseUrl, nowMs, settings }) =>
@@ -192,5 +212,6 @@ export const veo = defineProvider({
       outputHosts: settings.OUTPUT_HOSTS,
       contentMessage: settings.CONTENT_MESSAGE,
       linkLifeMs: settings.LINK_LIFE_MS,
+      costUnit: settings.COST_UNIT,
     }),
 });

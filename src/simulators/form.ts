@@ -7,6 +7,9 @@ export interface FormFile {
   readonly bytes: Buffer;
 }
 
+/** What servers take of one text: Starlette's and busboy's default, a `data:` URI of 780 kB. */
+const FIELD_BYTES = 1024 * 1024;
+
 /** Everything is there already, so that the parser never waits for its reader. */
 const AT_ONCE = 64 * 1024 * 1024;
 
@@ -24,20 +27,26 @@ function isWhole({ body, headers }: Exchange): boolean {
 }
 
 /** The parts of a `multipart/form-data` body by name, the last of equal ones; undefined when it is none. */
-export function formBody(exchange: Exchange): Readonly<Record<string, string | FormFile>> | undefined {
+export function formBody(
+  exchange: Exchange,
+): Readonly<Record<string, string | FormFile>> | 'field_too_large' | undefined {
   if (!/^multipart\/form-data\b/i.test(exchange.headers['content-type'] ?? '') || !isWhole(exchange))
     return undefined;
   const parts = new Map<string, string | FormFile>();
+  let isTooLarge = false;
   try {
     const parser = busboy({
       headers: exchange.headers,
       highWaterMark: AT_ONCE,
       fileHwm: AT_ONCE,
       defParamCharset: 'utf8',
-      limits: { fieldSize: AT_ONCE },
+      limits: { fieldSize: FIELD_BYTES },
     });
     const files: (() => void)[] = [];
-    parser.on('field', (name, value) => parts.set(name, value));
+    parser.on('field', (name, value, { valueTruncated }) => {
+      isTooLarge ||= valueTruncated;
+      parts.set(name, value);
+    });
     parser.on('file', (name, stream, { mimeType: mediaType }) => {
       files.push(() => {
         const read = stream.read() as Buffer | null;
@@ -50,5 +59,5 @@ export function formBody(exchange: Exchange): Readonly<Record<string, string | F
   } catch {
     return undefined;
   }
-  return Object.fromEntries(parts);
+  return isTooLarge ? 'field_too_large' : Object.fromEntries(parts);
 }

@@ -5,8 +5,11 @@ import { jsonBody, type Exchange } from './http.ts';
 import type { JobRequest } from './jobs.ts';
 import type { ApiError } from './protocol.ts';
 
-/** `openai`: the API as it was; `aggregator`: one that adds a URL, callbacks and idempotency keys. */
-export type VideosShape = 'openai' | 'aggregator';
+/**
+ * `openai`: the API as it was; `aggregator`: one that adds a URL, callbacks and idempotency keys; `retrying`: one that asks
+ * a second upstream, which has no room, after a 5xx of the first, and shows the second's answer alone, as New API does.
+ */
+export type VideosShape = 'openai' | 'aggregator' | 'retrying';
 
 const DEFAULT_SECONDS = '4';
 const DEFAULT_SIZE = '720x1280';
@@ -29,6 +32,7 @@ const openai = {
 };
 const SCHEMAS = {
   openai: z.strictObject(openai),
+  retrying: z.strictObject(openai),
   aggregator: z.strictObject({
     ...openai,
     seconds: z
@@ -51,10 +55,10 @@ function nested(parts: Readonly<Record<string, unknown>>): Record<string, unknow
   return body;
 }
 
-/** The members of a submit, from a form or from JSON; undefined when the body is neither. */
+/** The members of a submit, from a form or from JSON; a text where a field is too large, undefined when it is neither. */
 export function videosBody(exchange: Exchange): unknown {
   const form = formBody(exchange);
-  if (form !== undefined) return nested(form);
+  if (form !== undefined) return typeof form === 'string' ? form : nested(form);
   return exchange.headers['content-type']?.startsWith('application/json') === true
     ? jsonBody(exchange)
     : undefined;
@@ -75,6 +79,9 @@ export function readVideosSubmit(
 ): { readonly job: JobRequest } | { readonly error: ApiError } {
   const body = videosBody(exchange);
   if (body === undefined) return { error: { kind: 'unsupported_media_type' } };
+  if (body === 'field_too_large') {
+    return { error: { kind: 'invalid', message: 'Field exceeded maximum size of 1024KB.' } };
+  }
   const parsed = SCHEMAS[shape].safeParse(body);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;

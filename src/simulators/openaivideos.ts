@@ -1,7 +1,8 @@
 /**
  * The simulator of the OpenAI-Videos shape: OpenAI's Videos API as openai-node 7.59.0 knows it (providers.md §8), forms and
  * JSON. Without a public address nothing announces an end by itself: `POST /_sim/callback` sends the event of an account's
- * endpoint. As `aggregator` it adds what those add: `video_url`, `callback_url`, replayed idempotency keys.
+ * endpoint. As `aggregator` it adds what those add: `video_url`, `callback_url`, replayed idempotency keys. As `retrying` a
+ * fault that answers with 5xx is its first upstream's, and what it shows is the second's 429.
  */
 import { randomUUID } from 'node:crypto';
 import { answerObserve, pageOf } from './answers.ts';
@@ -58,6 +59,12 @@ function error({ kind, status, code, type, message = 'Something is wrong.' }: Ap
   const envelope = { message, type: type ?? usualType, param: null, code: code ?? usualCode };
   return { status: status ?? usualStatus, body: { error: envelope } };
 }
+
+/** New API's error of a task, once all its upstreams were asked: the last one's status, none of its words. */
+const LAST_UPSTREAM: Answer = {
+  status: 429,
+  body: { code: 'fail_to_fetch_task', message: 'All upstreams of this group are busy.', data: null },
+};
 
 function errorOf({ state, errorCode }: Job): { readonly code: string; readonly message: string } | null {
   if (state === 'moderated') {
@@ -150,7 +157,9 @@ function create(context: SimulatorContext, shape: VideosShape): Protocol {
       accepted: (job) => show({ ...job, state: 'queued', expiresAtMs: null, errorCode: null }),
       withoutId: { status: 200, body: { object: 'video', status: 'queued', progress: 0 } },
       idempotency:
-        shape === 'openai' ? undefined : { keys, key: typeof key === 'string' && key !== '' ? key : null },
+        shape !== 'aggregator'
+          ? undefined
+          : { keys, key: typeof key === 'string' && key !== '' ? key : null },
     });
   }
 
@@ -197,7 +206,10 @@ export function videosSimulator(shape: VideosShape): ProviderSimulator {
       const prompt = typeof body === 'object' && body !== null && 'prompt' in body ? body.prompt : '';
       return typeof prompt === 'string' ? prompt : '';
     },
-    error,
+    error: (problem) =>
+      shape === 'retrying' && problem.kind === 'server_error' ? LAST_UPSTREAM : error(problem),
+    // OpenAI has no upstreams: what it refuses is refused.
+    ...(shape === 'openai' ? { adapterSettings: () => ({ RETRIES_UPSTREAMS: 'false' }) } : {}),
     create: (context) => create(context, shape),
   };
 }

@@ -4,6 +4,7 @@ import { jsonBody, type Exchange } from './http.ts';
 import type { JobRequest } from './jobs.ts';
 import type { ApiError } from './protocol.ts';
 
+/** The only one in which 1080p and 4k are made. */
 const DEFAULT_DURATION_SECONDS = 8;
 
 const image = z.strictObject({
@@ -28,13 +29,18 @@ const predictRequest = z.strictObject({
   parameters: z
     .strictObject({
       sampleCount: z.int().min(1).max(4).optional(),
-      durationSeconds: z.int().min(4).max(8).optional(),
+      durationSeconds: z.literal([4, 6, 8]).optional(),
       aspectRatio: z.enum(['16:9', '9:16']).optional(),
       resolution: z.enum(['720p', '1080p', '4k']).optional(),
       negativePrompt: z.string().optional(),
       personGeneration: z.enum(['dont_allow', 'allow_adult', 'allow_all']).optional(),
       enhancePrompt: z.boolean().optional(),
     })
+    .refine(
+      ({ resolution = '720p', durationSeconds = DEFAULT_DURATION_SECONDS }) =>
+        resolution === '720p' || durationSeconds === DEFAULT_DURATION_SECONDS,
+      'only 720p has other lengths than eight seconds',
+    )
     .optional(),
   webhookConfig: z
     .strictObject({

@@ -15,8 +15,12 @@ export const made = (
   return read.configured.create({ http, baseUrl, nowMs });
 };
 
+/** For an API that never asks a second upstream, so that each of its refusals is one. */
+export const DIRECT = { RETRIES_UPSTREAMS: 'false' };
+
 /** All that aggregators add: JSON, a URL in the job, our URL in the submit, signatures, replayed keys. */
 export const AGGREGATOR = {
+  ...DIRECT,
   SUBMIT_FORMAT: 'json',
   OUTPUT_KEYS: 'video_url',
   WEBHOOKS: 'standard',

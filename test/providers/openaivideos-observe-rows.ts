@@ -7,16 +7,14 @@ const NOW = NOW_MS / 1_000;
 const job = (members: object) => ({ status: 200, body: JSON.stringify({ id: VIDEO, ...members }) });
 const running = (status: string, progress: number | null = null, unknownStatus = false) =>
   ({ kind: 'running', status, progress, unknownStatus }) as const;
-const completed =
-  (linkExpiresAt: Date | null, gone = false) =>
-  (baseUrl: string) =>
-    ({
-      kind: 'succeeded',
-      status: 'completed',
-      outputs: gone ? [] : [{ url: CONTENT(baseUrl) }],
-      linkExpiresAt,
-      cost: null,
-    }) as const;
+const completed = (linkExpiresAt: Date | null) => (baseUrl: string) =>
+  ({
+    kind: 'succeeded',
+    status: 'completed',
+    outputs: [{ url: CONTENT(baseUrl) }],
+    linkExpiresAt,
+    cost: null,
+  }) as const;
 const failed = (code: 'provider_failed' | 'content_rejected', reason: string, status = 'failed') =>
   ({ kind: 'failed', status, code, reason, cost: null }) as const;
 const unavailable = (reason: string, denied = false, retryAfterMs: number | null = null) =>
@@ -76,16 +74,26 @@ export const observeRows: readonly Row<Observation>[] = [
     answer: job({ status: 'completed', expires_at: end }),
     expect: completed(null),
   })),
+  ...[3_600, 86_400_000, 2_592_000].map((seconds) => ({
+    name: `a length where the end would be: ${seconds}`,
+    answer: job({ status: 'completed', expires_at: seconds }),
+    expect: completed(null),
+  })),
+  ...[NOW - 60, (NOW - 60) * 1_000, NOW - 61, '2026-11-29T11:58:59Z'].map((end) => ({
+    name: `an end before the job was made: ${end}`,
+    answer: job({ status: 'completed', created_at: NOW - 60, expires_at: end }),
+    expect: completed(null),
+  })),
   {
-    name: 'completed, and over',
-    answer: job({ status: 'completed', expires_at: NOW - 1 }),
-    expect: completed(new Date(NOW_MS - 1_000), true),
+    name: 'an end a second after the job was made',
+    answer: job({ status: 'completed', created_at: (NOW - 60) * 1_000, expires_at: NOW - 59 }),
+    expect: completed(new Date(NOW_MS - 59_000)),
   },
-  {
-    name: 'over in this very millisecond',
-    answer: job({ status: 'completed', expires_at: NOW }),
-    expect: completed(new Date(NOW_MS), true),
-  },
+  ...[1, 600].map((seconds) => ({
+    name: `over for ${seconds} s by our clock: the download decides`,
+    answer: job({ status: 'completed', created_at: NOW - 3_600, expires_at: NOW - seconds }),
+    expect: completed(new Date(NOW_MS - seconds * 1_000)),
+  })),
   {
     name: 'completed with New API’s empty error',
     answer: job({ status: 'completed', error: { code: 0, message: '' } }),

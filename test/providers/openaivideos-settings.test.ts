@@ -72,6 +72,7 @@ describe('openaivideos: settings', () => {
     [{ AUTH_SCHEME: 'Bearer x' }, /AUTH_SCHEME must be a word/],
     [{ STATUS_FAILED: 'a b' }, /STATUS_FAILED must be words/],
     [{ IDEMPOTENCY: 'maybe' }, /IDEMPOTENCY must be none or replay/],
+    [{ RETRIES_UPSTREAMS: 'no' }, /RETRIES_UPSTREAMS must be true or false/],
     [{ WEBHOOKS: 'yes' }, /WEBHOOKS must be none or standard/],
     [{ CALLBACK_MEMBER: 'a.b' }, /CALLBACK_MEMBER must be a member name/],
     [{ OUTPUT_KEYS: 'metadata.url' }, /OUTPUT_KEYS must be member names/],
@@ -114,7 +115,11 @@ describe('openaivideos: other words, by settings', () => {
       kind: 'running',
       unknownStatus: false,
     });
-    expect(await see(settings, { status: 'cancelled' })).toEqual({ kind: 'cancelled', status: 'cancelled' });
+    expect(await see(settings, { status: 'cancelled' })).toEqual({
+      kind: 'cancelled',
+      status: 'cancelled',
+      cost: null,
+    });
     expect(await see(settings, { status: 'expired', error: 'secret' })).toMatchObject({
       kind: 'failed',
       code: 'provider_failed',
@@ -129,6 +134,23 @@ describe('openaivideos: other words, by settings', () => {
     });
     expect(await see({}, done)).toMatchObject({ outputs: [{ url: CONTENT(server.url) }], cost: null });
     expect(await see(settings, { ...done, usage: { cost: 'much' } })).toMatchObject({ cost: null });
+  });
+
+  test.each([
+    ['failed', {}],
+    ['failed', { error: { code: 'moderation_blocked' } }],
+    ['completed', { error: { code: 'render_error' } }],
+    ['cancelled', {}],
+  ])('what an end without a video cost is told: %s %o', async (status, members) => {
+    const settings = { STATUS_CANCELLED: 'cancelled', COST_UNIT: 'USD' };
+    const cost = (amount: string) => ({ amount, unit: 'USD', final: true });
+    const end = { status, ...members };
+    expect(await see(settings, { ...end, usage: { cost: 0.25 } })).toMatchObject({ cost: cost('0.25') });
+    expect(await see(settings, { ...end, usage: { cost: 0 } })).toMatchObject({ cost: cost('0') });
+    expect(await see(settings, end)).toMatchObject({ cost: null });
+    expect(await see({ STATUS_CANCELLED: 'cancelled' }, { ...end, usage: { cost: 0.25 } })).toMatchObject({
+      cost: null,
+    });
   });
 
   test('New API: metadata.url; Inworld: output.videos[0].url, whose link ends before the file', async () => {
@@ -198,14 +220,13 @@ describe('openaivideos: other words, by settings', () => {
     expect(replay).toMatchObject({ url: '/api/v2/make', headers: { 'idempotency-key': 'key-9' } });
   });
 
-  test('content that is redirected elsewhere is fetched there without the key', async () => {
+  test('content that is redirected to another host: only where OUTPUT_HOSTS names it, and without the key', async () => {
     const other = await ScriptedServer.start();
-    const outbound = httpTo(server.url, other.url);
-    try {
-      server.answer = { status: 302, headers: { location: `${other.url}/file.mp4` } };
-      other.answer = { status: 200, headers: { 'content-type': 'video/mp4' }, body: 'bytes' };
-      const provider = made(outbound, server.url, {});
-      const answer = await outbound.download({
+    const elsewhere = `http://localhost:${new URL(other.url).port}`;
+    const outbound = httpTo(server.url, elsewhere);
+    const download = (settings: Settings) => {
+      const provider = made(outbound, server.url, settings);
+      return outbound.download({
         url: CONTENT(server.url),
         hosts: provider.outputHosts,
         headersFor: (url) => provider.downloadAuth(url, options.credential),
@@ -213,7 +234,14 @@ describe('openaivideos: other words, by settings', () => {
         signal: new AbortController().signal,
         write: () => Promise.resolve(),
       });
-      expect(answer).toMatchObject({ kind: 'complete', bytes: 5 });
+    };
+    try {
+      server.answer = { status: 302, headers: { location: `${elsewhere}/file.mp4` } };
+      other.answer = { status: 200, headers: { 'content-type': 'video/mp4' }, body: 'bytes' };
+      expect(await download({})).toMatchObject({ kind: 'rejected', reason: 'blocked_host' });
+      expect(other.seen).toEqual([]);
+      const named = { OUTPUT_HOSTS: '127.0.0.1,localhost' };
+      expect(await download(named)).toMatchObject({ kind: 'complete', bytes: 5 });
       expect(server.seen.at(-1)?.headers).toMatchObject({ authorization: 'Bearer k' });
       expect(other.seen).toHaveLength(1);
       expect(other.seen[0]?.headers).not.toHaveProperty('authorization');

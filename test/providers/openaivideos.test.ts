@@ -1,12 +1,15 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { createOutboundHttp } from '../../src/net/index.ts';
+import { startSimulator } from '../../src/simulators/core.ts';
 import { openaivideosSimulator, videosSimulator } from '../../src/simulators/openaivideos.ts';
+import { Control, eventually } from '../simulators/control.ts';
 import { SIMULATOR_SECRET } from './bench.ts';
 import { providerContract } from './contract.testsuite.ts';
 import type { ProviderFixture } from './fixture.ts';
-import { AGGREGATOR, made, type Settings } from './openaivideos-fixture.ts';
+import { AGGREGATOR, DIRECT, made, type Settings } from './openaivideos-fixture.ts';
 import { observeRows } from './openaivideos-observe-rows.ts';
+import { httpTo } from './scripted-server.ts';
 import { cancelRows, CONTENT, FILE_URL, NOW_MS, submitRows, VIDEO } from './openaivideos-rows.ts';
 
 const base: Omit<ProviderFixture, 'name' | 'create' | 'simulator' | 'callbacks' | 'observeRows'> = {
@@ -23,12 +26,16 @@ const base: Omit<ProviderFixture, 'name' | 'create' | 'simulator' | 'callbacks' 
 providerContract({
   ...base,
   name: 'openaivideos',
-  create: (http, baseUrl, nowMs) => made(http, baseUrl, {}, nowMs),
+  create: (http, baseUrl, nowMs) => made(http, baseUrl, DIRECT, nowMs),
   simulator: openaivideosSimulator,
   observeRows,
   callbacks: null,
-  // Whether there is a file at all only its download tells.
-  life: { emptyOutput: { kind: 'succeeded' }, nullOutput: { kind: 'succeeded' } },
+  // Whether there is a file at all, or still, only its download tells.
+  life: {
+    emptyOutput: { kind: 'succeeded' },
+    nullOutput: { kind: 'succeeded' },
+    expired: { kind: 'succeeded', outputs: [{ url: expect.stringMatching(/\/content$/) as string }] },
+  },
 });
 
 const ID = 'wh_68518b2e7c1c8190a7bd5f2a7b1f9a0c';
@@ -58,6 +65,7 @@ providerContract({
   name: 'openaivideos at an aggregator',
   create: (http, baseUrl, nowMs) => made(http, baseUrl, AGGREGATOR, nowMs),
   simulator: videosSimulator('aggregator'),
+  life: { expired: { kind: 'succeeded', outputs: [{ url: expect.stringMatching(/\.mp4$/) as string }] } },
   observeRows: [
     {
       name: 'the URL of the job',
@@ -70,11 +78,45 @@ providerContract({
         cost: null,
       },
     },
+    {
+      name: 'the URL of a job that our clock calls over: its download decides',
+      answer: {
+        status: 200,
+        body: JSON.stringify({
+          id: VIDEO,
+          status: 'completed',
+          expires_at: NOW_MS / 1_000 - 600,
+          video_url: FILE_URL,
+        }),
+      },
+      expect: {
+        kind: 'succeeded',
+        status: 'completed',
+        outputs: [{ url: FILE_URL }],
+        linkExpiresAt: new Date(NOW_MS - 600_000),
+        cost: null,
+      },
+    },
+    {
+      name: 'no URL any more, since it is over: gone, not missing',
+      answer: {
+        status: 200,
+        body: JSON.stringify({ id: VIDEO, status: 'completed', expires_at: NOW_MS / 1_000, video_url: null }),
+      },
+      expect: {
+        kind: 'succeeded',
+        status: 'completed',
+        outputs: [],
+        linkExpiresAt: new Date(NOW_MS),
+        cost: null,
+      },
+    },
     ...[
       {},
       { video_url: null },
       { video_url: '' },
       { url: FILE_URL },
+      { expires_at: 3_600 },
       { video_url: 'data:video/mp4;base64,AAAA' },
     ].map((members) => ({
       name: `no URL in ${JSON.stringify(members)}`,
@@ -105,6 +147,34 @@ providerContract({
       ['an empty id', (good) => ({ ...good, 'webhook-id': '' })],
     ],
   },
+});
+
+describe('openaivideos: an image inline in a form', () => {
+  test('the largest that is offered is taken, one above a text field’s limit is refused', async () => {
+    const simulator = await startSimulator(openaivideosSimulator, { apiKeys: ['k'], renderMs: 20 });
+    const http = httpTo(simulator.url);
+    const control = new Control(simulator.url);
+    try {
+      const provider = made(http, simulator.url, DIRECT);
+      const { inlineInputBytes: most } = provider.capabilities;
+      const submit = (prompt: string, bytes: number) => {
+        const image_url = `data:image/jpeg;base64,${Buffer.alloc(bytes, 7).toString('base64')}`;
+        const job = { ...base.job, method: 'image-to-video' as const, input: { prompt, image_url } };
+        const request = provider.buildSubmit({ ...job, callbackUrl: null, idempotencyKey: 'k' });
+        const credential = { name: 'default', apiKey: 'k' };
+        return provider.submit(request, 'k', { credential, timeoutMs: 60_000 });
+      };
+      expect(most).toBe(700_000);
+      expect(await submit('most', most)).toMatchObject({ kind: 'accepted' });
+      const input = await eventually(async () => (await control.journal('most')).jobs[0]?.input ?? undefined);
+      expect(input).toMatchObject({ source: 'inline', media_type: 'image/jpeg', bytes: most });
+      expect(await submit('above', 800_000)).toMatchObject({ kind: 'refused', code: 'invalid_input' });
+      expect((await control.journal('above')).jobs).toEqual([]);
+    } finally {
+      await http.close();
+      await simulator.close();
+    }
+  });
 });
 
 describe('openaivideos: callbacks', () => {

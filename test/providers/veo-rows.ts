@@ -42,7 +42,11 @@ const failed = (code: Extract<Observation, { kind: 'failed' }>['code'], reason: 
 const unavailable = (reason: string, denied = false, retryAfterMs: number | null = null) =>
   ({ kind: 'unavailable', reason, denied, retryAfterMs }) as const;
 const NO_OUTPUT = failed('no_output', 'succeeded_without_output');
-const FILTERED = failed('content_rejected', 'rai_media_filtered');
+const FILTERED = {
+  ...failed('content_rejected', 'rai_media_filtered'),
+  cost: { amount: '0', unit: 'USD', final: true },
+} as const;
+const UNREADABLE = unavailable('unreadable_answer');
 
 const operation = (members: object): ScriptedAnswer => json(200, { name: JOB, ...members });
 const seen = (name: string, members: object, expect: Observation): Row<Observation> => ({
@@ -113,7 +117,43 @@ export const observeRows: readonly Row<Observation>[] = [
   seen('an empty response', made({}), NO_OUTPUT),
   seen('a response that is null', made(null), NO_OUTPUT),
   seen('no response at all', { done: true }, NO_OUTPUT),
-  seen('a response of another shape', { done: true, response: 'x' }, NO_OUTPUT),
+  seen('a response that is null itself', { done: true, response: null }, NO_OUTPUT),
+  seen('a response without members', { done: true, response: {} }, NO_OUTPUT),
+  seen('a response with its type alone', { done: true, response: { '@type': 'x' } }, NO_OUTPUT),
+  seen(
+    'both with their types alone',
+    { done: true, response: { '@type': 'x', generateVideoResponse: { '@type': 'y' } } },
+    NO_OUTPUT,
+  ),
+  seen(
+    'D5 Vertex AI’s shape: a video may be there',
+    {
+      done: true,
+      response: { '@type': 'x', raiMediaFilteredCount: 0, videos: [{ gcsUri: 'gs://b/a.mp4' }] },
+    },
+    UNREADABLE,
+  ),
+  seen(
+    'D5 the shape of the SDK’s own objects',
+    { done: true, response: { generatedVideos: [video(URI_1)] } },
+    UNREADABLE,
+  ),
+  ...[
+    ['a text', 'x'],
+    ['a list', [video(URI_1)]],
+    ['videos under another name', { generatedVideos: [video(URI_1)] }],
+    ['samples that are no list', { generatedSamples: { 0: video(URI_1) } }],
+    ['samples without a link', { generatedSamples: [{ video: { gcsUri: 'gs://b/a.mp4' } }, null] }],
+    ['samples that are links', { generatedSamples: [URI_1] }],
+  ].map(([name, response]) => seen(`D5 another shape: ${name as string}`, made(response), UNREADABLE)),
+  seen('D5 a response that is a text', { done: true, response: 'x' }, UNREADABLE),
+  seen('D5 a response that is a list', { done: true, response: [URI_1] }, UNREADABLE),
+  seen('not done, whatever the response', { done: false, response: 'x' }, running()),
+  seen(
+    'an error beside a response of another shape',
+    { done: true, response: 'x', error: { code: 13 } },
+    failed('provider_failed', 'rpc_13'),
+  ),
   ...['file:///etc/passwd', 'gs://bucket/a.mp4', '//evil.example/a', 'https://u:p@h.example/a', ''].map(
     (uri) => seen(`a link that is none: ${uri}`, made({ generatedSamples: [video(uri)] }), NO_OUTPUT),
   ),

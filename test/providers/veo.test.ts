@@ -164,10 +164,10 @@ describe('veo: settings', () => {
     expect(veo.baseUrl).toBe('https://generativelanguage.googleapis.com');
   });
 
-  test('CONTENT_MESSAGE and LINK_LIFE_MS are used', async () => {
+  test('CONTENT_MESSAGE, LINK_LIFE_MS and COST_UNIT are used', async () => {
     const server = await ScriptedServer.start();
     const http = httpTo(server.url);
-    const read = veo.configure({ CONTENT_MESSAGE: 'forbidden', LINK_LIFE_MS: '1000' });
+    const read = veo.configure({ CONTENT_MESSAGE: 'forbidden', LINK_LIFE_MS: '1000', COST_UNIT: 'EUR' });
     if ('problems' in read) throw new Error('refused');
     const provider = read.configured.create({ http, baseUrl: server.url, nowMs: () => NOW_MS });
     const options = { credential: { name: 'default', apiKey: API_KEY }, timeoutMs: 10_000 };
@@ -184,9 +184,43 @@ describe('veo: settings', () => {
     const generatedSamples = [{ video: { uri: 'https://h.example/a' } }];
     expect(await look({ response: { generateVideoResponse: { generatedSamples } } })).toMatchObject({
       linkExpiresAt: new Date(NOW_MS + 1_000),
+      cost: null,
     });
+    const filtered = { response: { generateVideoResponse: { raiMediaFilteredCount: 1 } } };
+    expect(await look(filtered)).toMatchObject({ cost: { amount: '0', unit: 'EUR', final: true } });
     await http.close();
     await server.close();
+  });
+
+  test.each([
+    'projects/*',
+    'projects*',
+    'projects/ours/*',
+    'projects/123456789012*',
+    'projects/1234*/webhooks',
+    'projects/123456789012/**',
+    'https://*',
+    'https://generativelanguage.googleapis.com/*',
+    'https://generativelanguage.googleapis.com/v1beta/*',
+    '//generativelanguage.googleapis.com/projects/*',
+    'generativelanguage/*',
+  ])('a * that would take the tokens of others is told: %s', (audience) => {
+    for (const text of [audience, `projects/ours,${audience}`]) {
+      const read = veo.configure({ WEBHOOK_AUDIENCE: text });
+      expect('problems' in read ? read.problems : []).toEqual([
+        { setting: 'WEBHOOK_AUDIENCE', problem: expect.stringMatching(/^must be .* yours alone/) as string },
+      ]);
+    }
+  });
+
+  test.each([
+    'projects/ours',
+    'projects/123456789012/*',
+    'projects/our-media-production/*',
+    'https://generativelanguage.googleapis.com/v1beta/projects/123456789012/*',
+    'https://h.example/callbacks/veo/*',
+  ])('an audience that is one’s own: %s', (audience) => {
+    expect(veo.configure({ WEBHOOK_AUDIENCE: audience })).toHaveProperty('configured');
   });
 
   test.each([
@@ -194,6 +228,7 @@ describe('veo: settings', () => {
     ['WEBHOOK_AUDIENCE', 'a b c d e f g'],
     ['WEBHOOK_AUDIENCE', '*'],
     ['WEBHOOK_AUDIENCE', 'projects/ours,,projects/two'],
+    ['COST_UNIT', '$'],
     ['STATIC_WEBHOOKS', 'yes'],
     ['JWKS_URL', 'generativelanguage.googleapis.com'],
     ['OUTPUT_HOSTS', 'https://cdn.example'],

@@ -22,7 +22,7 @@ describe.each(['openai', 'aggregator'] as const)('the simulator as %s: what it t
     });
     return {
       status: answer.status,
-      body: (await answer.json()) as { id?: string; error?: { code: string | null } },
+      body: (await answer.json()) as { id?: string; error?: { code: string | null; message: string } },
     };
   };
   const json = (value: object, headers: Record<string, string> = {}) =>
@@ -70,6 +70,24 @@ describe.each(['openai', 'aggregator'] as const)('the simulator as %s: what it t
     expect(await post(whole, { 'content-type': 'multipart/form-data' })).toMatchObject(unsupported);
     expect(await post(whole, { 'content-type': 'multipart/form-data; boundary=other' })).toMatchObject(
       unsupported,
+    );
+  });
+
+  test('a text of a form has a mebibyte at most, as at Starlette and busboy; a file and JSON have more', async () => {
+    const most = 1024 * 1024;
+    const image = (bytes: number) => `data:image/png;base64,${'A'.repeat(bytes - 22)}`;
+    const asField = (bytes: number) =>
+      form({ prompt: 'large', 'input_reference[image_url]': image(bytes) }).then(({ status }) => status);
+    expect([await asField(most - 1), await asField(most + 1)]).toEqual([200, 400]);
+    expect(await form({ prompt: 'x'.repeat(most + 1) })).toMatchObject({
+      body: { error: { code: 'invalid_value', message: expect.stringContaining('1024KB') as string } },
+    });
+    const data = new FormData();
+    data.append('prompt', 'large');
+    data.append('input_reference', new Blob([new Uint8Array(most + 1)], { type: 'image/png' }), 'a.png');
+    expect((await post(data)).status).toBe(200);
+    expect((await json({ prompt: 'large', input_reference: { image_url: image(most + 4) } })).status).toBe(
+      200,
     );
   });
 

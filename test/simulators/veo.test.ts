@@ -75,7 +75,8 @@ test('a file is for its key, once for each sample, until it is over', async () =
   expect(await ended(name)).toMatchObject({ name, done: true });
 });
 
-test.each([
+type Refused = readonly [name: string, body: object];
+const REFUSED: readonly Refused[] = [
   [
     'inlineData',
     { instances: [{ prompt: 'x', image: { inlineData: { mimeType: 'image/png', data: 'AAAA' } } }] },
@@ -88,14 +89,35 @@ test.each([
   ['a seed', { instances: [{ prompt: 'x' }], parameters: { seed: 1 } }],
   ['sound', { instances: [{ prompt: 'x' }], parameters: { generateAudio: true } }],
   ['seconds as text', { instances: [{ prompt: 'x' }], parameters: { durationSeconds: '8' } }],
+  ...[3, 5, 7, 9].map((durationSeconds): Refused => [
+    `${durationSeconds} seconds`,
+    { instances: [{ prompt: 'x' }], parameters: { durationSeconds } },
+  ]),
+  ...['1080p', '4k'].flatMap((resolution) =>
+    [4, 6].map((durationSeconds): Refused => [
+      `${resolution} of ${durationSeconds} seconds`,
+      { instances: [{ prompt: 'x' }], parameters: { resolution, durationSeconds } },
+    ]),
+  ),
   ['two instances', { instances: [{ prompt: 'x' }, { prompt: 'y' }] }],
   ['an empty instance', { instances: [{}] }],
   ['no instance', {}],
-])('refused as Google refuses it: %s', async (_name, body) => {
+];
+test.each(REFUSED)('refused as Google refuses it: %s', async (_name, body) => {
   expect(await submit(body)).toMatchObject({
     status: 400,
     body: { error: { code: 400, status: 'INVALID_ARGUMENT' } },
   });
+});
+
+test.each([
+  { durationSeconds: 4 },
+  { durationSeconds: 6, resolution: '720p' },
+  { durationSeconds: 8, resolution: '1080p' },
+  { durationSeconds: 8, resolution: '4k' },
+  { resolution: '1080p' },
+])('taken as Google takes it: %o', async (parameters) => {
+  expect((await submit({ instances: [{ prompt: 'x' }], parameters })).status).toBe(200);
 });
 
 test('a key that is not known is 400, with its reason', async () => {
