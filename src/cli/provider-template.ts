@@ -15,6 +15,7 @@ const PARTS: readonly {
 }[] = [
   { file: 'adapter.ts', target: (name) => `src/providers/${name}.ts` },
   { file: 'answers.ts', target: (name) => `src/providers/${name}-answers.ts` },
+  { file: 'body.ts', target: (name) => `src/providers/${name}-body.ts` },
   { file: 'callback-signed.ts', target: (name) => `src/providers/${name}-callback.ts`, kinds: ['signed'] },
   {
     file: 'callback-unsigned.ts',

@@ -57,9 +57,10 @@ export const DEFAULT_CATALOGUE: Catalogue = catalogueSchema.parse({
       id: 'flux-edit',
       title: 'An image changed as the prompt says, by FLUX.2',
       method: 'text-to-image',
-      routes: [{ ...flux, cost: perOutput('4.5', 'credits') }],
-      input: { image_url: {}, prompt: {}, aspect_ratio: fluxShapes, seed: {} },
-      price: { per: 'output', rates: [{ millicredits: 9_000 }] },
+      // Each megapixel of the given image is 1.5 credits more: cost and price are those of the largest that is taken, four.
+      routes: [{ ...flux, cost: perOutput('9', 'credits') }],
+      input: { image_url: { maxSide: 2_048 }, prompt: {}, aspect_ratio: fluxShapes, seed: {} },
+      price: { per: 'output', rates: [{ millicredits: 18_000 }] },
       outputs: { mediaTypes: ['image/png'], maxBytes: 67_108_864 },
       expectedDurationSeconds: 15,
       deadlineSeconds: { default: 300, max: 1_800 },

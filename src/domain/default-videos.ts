@@ -135,7 +135,14 @@ export const VIDEO_MODELS = [
     id: 'flux-video',
     title: 'Text to video with sound, by FLUX 3',
     method: 'text-to-video',
-    routes: [{ provider: 'bfl', providerModel: 'flux-3-video', cost: seconds('17', 'credits') }],
+    routes: [
+      {
+        provider: 'bfl',
+        providerModel: 'flux-3-video',
+        // 17 credits a second in hd, 1.7 times that in fhd.
+        cost: { ...seconds('17', 'credits'), rates: [{ when: { resolution: 'fhd' }, amount: '28.9' }] },
+      },
+    ],
     input: {
       prompt: {},
       duration_seconds: { min: 5, max: 20, default: 5 },

@@ -41,7 +41,13 @@ const decimal = z.string().regex(/^\d{1,12}(\.\d{1,10})?$/, 'must be a decimal n
 /** What a provider is expected to bill, per the same quantity; an estimate until the provider tells. */
 export const costRuleSchema = z.strictObject({
   per: z.enum(['second', 'output', 'thousand_characters']),
+  /** Of every input that none of `rates` is for. */
   amount: decimal,
+  /** The first whose `when` holds stands in for `amount`. */
+  rates: z
+    .array(z.strictObject({ when: conditionsSchema, amount: decimal }))
+    .max(100)
+    .optional(),
   /** The provider's own unit: USD, credits, units. */
   unit: z.string().regex(/^[A-Za-z][A-Za-z0-9_-]{0,31}$/),
 });

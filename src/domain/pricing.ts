@@ -75,7 +75,8 @@ export function estimateCost(
   input: Input,
 ): { readonly amount: string; readonly unit: string } | null {
   if (rule === null) return null;
-  const [whole, fraction = ''] = rule.amount.split('.') as [string, string?];
+  const { amount } = rule.rates?.find(({ when }) => holds(when, input)) ?? rule;
+  const [whole, fraction = ''] = amount.split('.') as [string, string?];
   const [quantity, per] = quantityOf(rule.per, input);
   // Amounts have at most ten decimals; one thousandth of them needs thirteen, cut to ten downwards.
   const scaled = (BigInt(whole + fraction.padEnd(10, '0')) * quantity * outputsOf(input)) / per;

@@ -48,7 +48,7 @@ function filesOf({ result, result_files: resultFiles }: AigenwayTask) {
 function linkExpiry(task: AigenwayTask): Date | null {
   const texts = [task.result, ...filesOf(task)].map((file) => file?.available_until);
   const times = texts.map((text) => Date.parse(text ?? '')).filter((time) => Number.isFinite(time));
-  return times.length === 0 ? null : new Date(Math.min(...times));
+  return times.length === 0 ? null : new Date(times.reduce((a, b) => Math.min(a, b)));
 }
 
 function succeeded(task: AigenwayTask, nowMs: number): Observation {

@@ -49,12 +49,17 @@ export function bflCost(amount: unknown, unit: string, final: boolean): Provider
   return text === null ? null : { amount: text, unit, final };
 }
 
-/** When a link ends: by the `se` of its own signature, else `linkTtlMs` from now. */
+const SIGNED_END = /^(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:\d\d)?$/;
+
+/**
+ * When a link ends: by the `se` of its own signature, UTC where that names no zone, else `linkTtlMs` from now. An end that
+ * is past counts as none: our clock may be wrong, and whether the link is dead is for the download to find out.
+ */
 function linkExpiry(url: string, linkTtlMs: number, nowMs: number): Date {
   const until = new URL(url).searchParams.get('se') ?? '';
-  // Date.parse reads much as a time: a link that is thought to be gone is a paid video that is lost.
-  const signed = /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(until) ? Date.parse(until) : Number.NaN;
-  return new Date(Number.isFinite(signed) ? signed : nowMs + linkTtlMs);
+  const [, time, zone = 'Z'] = SIGNED_END.exec(until) ?? [];
+  const signed = time === undefined ? Number.NaN : Date.parse(`${time}${zone}`);
+  return new Date(signed > nowMs ? signed : nowMs + linkTtlMs);
 }
 
 function succeeded(task: BflTask, { costUnit, linkTtlMs }: BflReading, nowMs: number): Observation {
@@ -65,9 +70,13 @@ function succeeded(task: BflTask, { costUnit, linkTtlMs }: BflReading, nowMs: nu
   if (output === undefined) {
     return { kind: 'failed', status, code: 'no_output', reason: 'succeeded_without_output', cost };
   }
-  const linkExpiresAt = linkExpiry(output.url, linkTtlMs, nowMs);
-  const gone = linkExpiresAt.getTime() <= nowMs;
-  return { kind: 'succeeded', status, outputs: gone ? [] : outputs, linkExpiresAt, cost };
+  return {
+    kind: 'succeeded',
+    status,
+    outputs,
+    linkExpiresAt: linkExpiry(output.url, linkTtlMs, nowMs),
+    cost,
+  };
 }
 
 function failed(task: BflTask, moderated: boolean, costUnit: string): Observation {

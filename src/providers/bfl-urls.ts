@@ -51,10 +51,18 @@ export function bflHandle(root: BflRoot, jobId: string, pollingUrl?: string | nu
   return usable === null ? { jobId } : { jobId, pollingUrl: usable };
 }
 
-/** Where a task is looked at: where we were told, if that is (still) allowed, else at the configured API. */
-export function bflPollingUrl(root: BflRoot, handle: ProviderHandle): string {
+/**
+ * Where a task is looked at: where we were told, if that is (still) allowed, else at the configured API. `isTold`: it is the
+ * place that surely knows the task.
+ */
+export function bflPollingUrl(
+  root: BflRoot,
+  handle: ProviderHandle,
+): { readonly url: string; readonly isTold: boolean } {
   const { jobId } = handle;
   const told = handle['pollingUrl'];
   const usable = typeof told === 'string' ? usablePollingUrl(root, told, jobId) : null;
-  return usable ?? `${root.prefix}/v1/get_result?id=${encodeURIComponent(jobId)}`;
+  return usable === null
+    ? { url: `${root.prefix}/v1/get_result?id=${encodeURIComponent(jobId)}`, isTold: false }
+    : { url: usable, isTold: true };
 }

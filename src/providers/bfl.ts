@@ -9,10 +9,13 @@
  *   webhooks              SIGNATURE_HEADER, default x-bfl-signature: only a tutorial of the vendor names it. The secret is
  *                         named by each submit, so there is no PROVIDER_BFL_WEBHOOK_SECRET; without one nothing is signed
  *   hosts of outputs      OUTPUT_HOSTS, default *.bfl.ai and bfldeliveryprod.blob.core.windows.net; they need no key
- *   life of links         the `se` of the link's own signature, else LINK_TTL_MS, default 10 minutes
+ *   life of links         the `se` of the link's own signature, else LINK_TTL_MS, default 10 minutes. A link that is over by
+ *                         our clock is fetched all the same
  *   unit of `cost`        COST_UNIT, default credits, of which 100 are 1 USD. Estimated at the submit, settled with the
  *                         result of some models; what is not Ready costs nothing
- *   task not found        also said of an expired task, or (not documented) soon after the submit on another cluster
+ *   task not found        also said of an expired task, and (not documented) of one that another cluster has. So it counts
+ *                         only where the polling URL sent us; without one, as a submit with a webhook may be answered, it
+ *                         says nothing about the task
  *   HTTP status           of a look is 200 whatever became of the task; seen by others with 503: a body that names our task
  *                         and a documented status is believed under every status
  *   files inline          as bare base64, used without PUBLIC_URL only: up to 20 million characters, seen by others; URLs are
@@ -53,6 +56,13 @@ const OWN_HOSTS = ['*.bfl.ai'];
 const OUTPUT_HOSTS = [...OWN_HOSTS, 'bfldeliveryprod.blob.core.windows.net'];
 const SIGNATURE_HEADER = 'x-bfl-signature';
 const LINK_TTL_MS = 600_000;
+/** "Task not found" at a place that nobody named: another cluster may have the task. */
+const UNKNOWN_HERE: Observation = {
+  kind: 'unavailable',
+  reason: 'task_not_found',
+  denied: false,
+  retryAfterMs: null,
+};
 /** As base64 20 million characters. */
 const INLINE_INPUT_BYTES = 15_000_000;
 
@@ -89,7 +99,7 @@ export function createBflProvider(config: BflConfig): Provider {
       callbacks: 'signed',
       cancel: 'unsupported',
       list: false,
-      cost: 'estimate',
+      cost: 'final',
       inlineInputBytes: INLINE_INPUT_BYTES,
     },
     ownCallbackSecrets: true,
@@ -104,13 +114,15 @@ export function createBflProvider(config: BflConfig): Provider {
     },
 
     async observe(handle, options): Promise<Observation> {
-      const answer = await call('GET', bflPollingUrl(place, handle), options);
+      const { url, isTold } = bflPollingUrl(place, handle);
+      const answer = await call('GET', url, options);
       if (answer.kind !== 'answer') return unavailable(answer, nowMs());
       const task = bflTask.safeParse(parseJsonBytes(answer.body)).data;
       const isOk = answer.status >= 200 && answer.status < 300;
       const isOurs = task !== undefined && (task.id ?? (isOk ? handle.jobId : null)) === handle.jobId;
       if (!isOurs || (!isOk && bflMeaning(task.status) === undefined)) return unavailable(answer, nowMs());
-      return bflObservation(task, reading, nowMs());
+      const observation = bflObservation(task, reading, nowMs());
+      return observation.kind === 'not_found' && !isTold ? UNKNOWN_HERE : observation;
     },
 
     cancel: () => Promise.resolve({ kind: 'unsupported' }),

@@ -18,3 +18,6 @@ export const lumaAccepted = z.object({ id: jobId, state: z.string().catch('not_g
 
 /** Error envelope: a text for people, no code. A list is what its framework sends for a body that fits no schema. */
 export const lumaError = z.object({ detail: z.union([z.string(), z.array(z.unknown())]) });
+
+/** A 404 about a generation. "Not Found" is what its framework says of a path that it does not know: nothing about a job. */
+export const lumaNoSuchGeneration = z.object({ detail: z.string().refine((text) => text !== 'Not Found') });

@@ -1,13 +1,17 @@
 /**
- * Luma Agents, API version 2026-04-01 (not Dream Machine, Luma's older API): the PyPI client luma-agents 0.5.0, the npm client
- * of the same name 0.3.0, and https://docs.agents.lumalabs.ai/guides/{error-handling,rate-limits,pricing,videos/generation}, all
- * read and none called (providers.md §7b). Left open there, so a setting (PROVIDER_LUMA_…) or an assumption here; check each
- * with `darkroom provider smoke luma`:
+ * Luma Agents, API version 2026-04-01 (not Dream Machine, Luma's older API): the PyPI client luma-agents 0.5.0, the source of
+ * its TypeScript client 0.3.0 (lumalabs/luma-agents-typescript; npm's registry has none of that name, so only the Python client
+ * runs against the simulator, by `npm run interop`), and
+ * https://docs.agents.lumalabs.ai/guides/{error-handling,rate-limits,pricing,videos/generation}, all read and none called
+ * (providers.md §7b). Left open there, so a setting (PROVIDER_LUMA_…) or an assumption here; check each with
+ * `darkroom provider smoke luma`:
  *   hosts of outputs   OUTPUT_HOSTS, default *.lumalabs.ai and *.amazonaws.com for the public API: "presigned S3 URLs" is all
  *                      that is told; else the API's host
  *   life of links      LINK_LIFE_MS, default one hour from each look: every GET signs them anew
  *   content at submit  documented as a failure of the job only; a refusal whose text fits CONTENT_MESSAGE counts as it too
  *   files inline       at most 50 MB each; the size of a whole body is not told, so less here
+ *   no such generation a 404 in its error envelope, but for "Not Found": that is a path that its framework does not know, as
+ *                      behind a wrong BASE_URL, so it says nothing about a job
  * No callbacks, list, cancel, idempotency key or cost. A generation is seen with the key that made it only: 404 else. By
  * default 30 submits a minute and 10 jobs at once, more are 429. Outputs are fetched without a key. Nothing is ever sent
  * twice by this file.
@@ -20,7 +24,7 @@ import { bearerCall, observed, type JobReader } from './json-api.ts';
 import { lumaSubmitReader } from './luma-answers.ts';
 import { buildLumaSubmit, LUMA_METHODS } from './luma-body.ts';
 import { lumaObservation } from './luma-observation.ts';
-import { lumaError, lumaGeneration } from './luma-schemas.ts';
+import { lumaGeneration, lumaNoSuchGeneration } from './luma-schemas.ts';
 import { readSubmitAnswer } from './submit-answers.ts';
 
 /** Settings of the Luma adapter; `baseUrl` with or without the trailing `/v1`. */
@@ -43,14 +47,14 @@ function defaultOutputHosts(root: URL): readonly string[] {
   return root.hostname.endsWith('.lumalabs.ai') ? ['*.lumalabs.ai', '*.amazonaws.com'] : [root.hostname];
 }
 
-/** Answers of Luma about one generation; a 404 counts as its own only with its error envelope. */
+/** Answers of Luma about one generation; a 404 counts as its own only with its own words. */
 function createReader(linkLifeMs: number, nowMs: () => number): JobReader {
   return {
     observation(body, handle) {
       const generation = lumaGeneration.safeParse(body).data;
       return generation?.id === handle.jobId ? lumaObservation(generation, linkLifeMs, nowMs()) : null;
     },
-    isNoSuchJob: (status, body) => status === 404 && lumaError.safeParse(body).success,
+    isNoSuchJob: (status, body) => status === 404 && lumaNoSuchGeneration.safeParse(body).success,
   };
 }
 

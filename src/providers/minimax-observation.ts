@@ -25,6 +25,9 @@ function costOf(task: MinimaxTask): ProviderCost | null {
   return amount === null ? null : { amount, unit: 'seconds', final: true };
 }
 
+/** What a cancelled task cost where nothing is told: only a queued one can be cancelled, and that is unbilled. */
+export const MINIMAX_UNBILLED: ProviderCost = { amount: '0', unit: 'seconds', final: true };
+
 function failedCode(code: string | null): FailedCode {
   if (code !== null && MINIMAX_CONTENT_CODES.test(code)) return 'content_rejected';
   return code === '2013' ? 'invalid_input' : 'provider_failed';
@@ -43,7 +46,7 @@ export function minimaxObservation(task: MinimaxTask, linkLifeMs: number, nowMs:
     return { kind: 'running', status: shown, progress: null, unknownStatus };
   }
   const cost = costOf(task);
-  if (state === 'cancelled') return { kind: 'cancelled', status, cost };
+  if (state === 'cancelled') return { kind: 'cancelled', status, cost: cost ?? MINIMAX_UNBILLED };
   if (state === 'failed') {
     const code = task.error?.code ?? (status === 'failed' ? null : status);
     return { kind: 'failed', status, code: failedCode(code), reason: safeCode(code), cost };

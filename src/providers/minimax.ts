@@ -11,7 +11,8 @@
  *   errors in HTTP 200    `base_resp`, as in version 1, is read as well; version 2 has real HTTP statuses
  *   callbacks             unsigned; the words of version 1 are hints too. First comes `{"challenge":"…"}`, to be sent back
  *                         within 3 s: assumed to be a text of 1 to 255 visible ASCII characters
- *   cost                  seconds of input videos and output; images beyond the free ones are not in it
+ *   cost                  seconds of input videos and output; images beyond the free ones are not in it. A cancelled task
+ *                         of which none are told cost none
  *   files inline          images of 30 MB in a body of 64 MB; offered are 6 MB, since it asks for URLs of large files
  * Mainland China: BASE_URL https://api.minimaxi.com, with a key of that platform. No idempotency key; its list shows nothing
  * of ours, so a submit whose answer was lost can't be found. Only a queued task can be cancelled, unbilled. A route needs
@@ -28,7 +29,7 @@ import { parseJsonBytes } from './json-answer.ts';
 import { MINIMAX_DENIED_CODES, minimaxSubmitReader } from './minimax-answers.ts';
 import { buildMinimaxSubmit, MINIMAX_METHODS } from './minimax-body.ts';
 import { minimaxChallengeAnswer, verifyMinimaxCallback } from './minimax-callback.ts';
-import { minimaxObservation } from './minimax-observation.ts';
+import { MINIMAX_UNBILLED, minimaxObservation } from './minimax-observation.ts';
 import { minimaxBaseFault, minimaxDeleted, minimaxError, minimaxTaskAnswer } from './minimax-schemas.ts';
 import { readSubmitAnswer } from './submit-answers.ts';
 import { timeLeft } from './time-left.ts';
@@ -106,7 +107,8 @@ export function createMinimaxProvider(config: MinimaxConfig): Provider {
         ? minimaxDeleted.safeParse(parseJsonBytes(answer.body)).data
         : undefined;
     if (deleted?.task_id === handle.jobId && deleted.action === 'cancelled') {
-      return { kind: 'answered', observation: { kind: 'cancelled', status: 'cancelled', cost: null } };
+      const observation = { kind: 'cancelled', status: 'cancelled', cost: MINIMAX_UNBILLED } as const;
+      return { kind: 'answered', observation };
     }
     const after = cancelable(await observe(handle, left()));
     if (after !== true) return after;

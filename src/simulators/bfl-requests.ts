@@ -1,4 +1,12 @@
 import { z } from 'zod';
+import {
+  bflModel,
+  imageCredits,
+  inlinePixels,
+  megapixels,
+  videoCredits,
+  type BflModel,
+} from './bfl-models.ts';
 import type { JobRequest } from './jobs.ts';
 
 const DEFAULT_DURATION_SECONDS = 5;
@@ -11,20 +19,36 @@ const shape = z.string().regex(/^(auto|\d{1,2}:\d{1,2})$/);
 /** A side in pixels: at least 64, and of the step that the vendor names. */
 const side = z.int().min(64).multipleOf(16);
 
-/** FLUX.1 and FLUX.2; members of single models are let through. Up to four megapixels. */
-const imageRequest = z
+const imageMembers = {
+  prompt: z.string().min(1),
+  input_image: z.string().min(1).nullish(),
+  seed: z.int().min(0).nullish(),
+  output_format: z.enum(['jpeg', 'png', 'webp']).optional(),
+  safety_tolerance: z.int().min(0).max(6).optional(),
+  ...webhook,
+};
+/** BFL drops what a model does not know; refused here, so that an image of another shape than was asked for is seen. */
+const absent = z.never().optional();
+
+/** FLUX.2 and FLUX 1.1; members of single models are let through. Up to four megapixels. */
+const sizedRequest = z
   .looseObject({
-    prompt: z.string().min(1),
-    input_image: z.string().min(1).nullish(),
+    ...imageMembers,
     width: side.optional(),
     height: side.optional(),
-    aspect_ratio: shape.optional(),
-    seed: z.int().min(0).nullish(),
-    output_format: z.enum(['jpeg', 'png', 'webp']).optional(),
-    safety_tolerance: z.int().min(0).max(6).optional(),
-    ...webhook,
+    aspect_ratio: absent,
+    resolution: absent,
   })
   .refine(({ width = 64, height = 64 }) => width * height <= 4 * 1024 * 1024, 'more than 4 megapixels');
+
+/** FLUX.1 Kontext and FLUX 1.1 [pro] Ultra. */
+const shapedRequest = z.looseObject({
+  ...imageMembers,
+  aspect_ratio: shape.optional(),
+  width: absent,
+  height: absent,
+  resolution: absent,
+});
 
 const videoMembers = {
   prompt: z.string().min(1),
@@ -52,35 +76,72 @@ function inputUrl(input: string): string {
   return /^https?:/.test(input) ? input : `data:application/octet-stream;base64,${input}`;
 }
 
-/** What the body of `POST /v1/{model}` asks for, or FastAPI's list of what is wrong with it. */
-export function bflRequest(
-  model: string,
-  body: unknown,
-):
-  | Omit<JobRequest, 'id' | 'idempotencyKey' | 'externalId' | 'model'>
-  | { readonly problems: readonly { type: string; loc: readonly string[]; msg: string }[] } {
-  const isVideo = model === 'flux-3-video';
-  const parsed = (isVideo ? videoRequest : imageRequest).safeParse(body);
-  if (!parsed.success) {
-    const problems = parsed.error.issues.map(({ code, path, message }) => ({
-      type: code,
-      loc: ['body', ...path.map(String)],
-      msg: message,
-    }));
-    return { problems };
-  }
+type Problems = { readonly problems: readonly { type: string; loc: readonly string[]; msg: string }[] };
+type Read = Omit<JobRequest, 'id' | 'idempotencyKey' | 'externalId' | 'model'>;
+
+const problemsOf = ({ issues }: z.ZodError): Problems => ({
+  problems: issues.map(({ code, path, message }) => ({
+    type: code,
+    loc: ['body', ...path.map(String)],
+    msg: message,
+  })),
+});
+
+const fileOf = (input: unknown) => (typeof input === 'string' ? inputUrl(input) : undefined);
+
+function readVideo(model: BflModel, body: unknown): Read | Problems {
+  const parsed = videoRequest.safeParse(body);
+  if (!parsed.success) return problemsOf(parsed.error);
   const request = parsed.data;
-  const { prompt, webhook_url: webhookUrl, webhook_secret: webhookSecret } = request;
-  const keyframes = 'keyframes' in request ? request.keyframes : undefined;
-  const input = 'input_image' in request ? request.input_image : keyframes;
-  const duration = 'duration' in request ? request.duration : undefined;
+  const { duration, resolution } = request;
+  const durationSeconds = typeof duration === 'number' ? duration : DEFAULT_DURATION_SECONDS;
+  return {
+    prompt: request.prompt,
+    media: 'video',
+    outputCount: 1,
+    durationSeconds,
+    webhookUrl: request.webhook_url ?? null,
+    inputUrl: fileOf('keyframes' in request ? request.keyframes : undefined),
+    extra: {
+      webhookSecret: request.webhook_secret ?? null,
+      credits: videoCredits(model, durationSeconds, resolution === 'fhd'),
+    },
+  };
+}
+
+/** Without a size one megapixel is made, or as much as was given. */
+function readImage(model: BflModel, body: unknown): Read | Problems {
+  const parsed = (model.form === 'sized' ? sizedRequest : shapedRequest).safeParse(body);
+  if (!parsed.success) return problemsOf(parsed.error);
+  const { prompt, input_image: input, width, height, ...others } = parsed.data;
+  const files = [
+    input,
+    ...Object.entries(others).map(([name, value]) => /^input_image_\d$/.test(name) && value),
+  ];
+  const pixels = files.filter((file) => typeof file === 'string').map(inlinePixels);
+  const isKnown = pixels.every((of) => of !== null);
+  const inputMp = isKnown ? pixels.reduce((sum, of) => sum + megapixels(of ?? 0), 0) : null;
+  const isSized = width !== undefined && height !== undefined;
+  const outputMp = isSized ? megapixels(width * height) : pixels.length === 0 ? 1 : inputMp;
   return {
     prompt,
-    media: isVideo ? 'video' : 'image',
+    media: 'image',
     outputCount: 1,
-    durationSeconds: typeof duration === 'number' ? duration : DEFAULT_DURATION_SECONDS,
-    webhookUrl: webhookUrl ?? null,
-    inputUrl: typeof input === 'string' ? inputUrl(input) : undefined,
-    extra: { webhookSecret: webhookSecret ?? null },
+    durationSeconds: DEFAULT_DURATION_SECONDS,
+    webhookUrl: parsed.data.webhook_url ?? null,
+    inputUrl: fileOf(input),
+    extra: {
+      webhookSecret: parsed.data.webhook_secret ?? null,
+      credits: imageCredits(model, outputMp ?? 1, inputMp),
+      inputMp,
+      outputMp,
+    },
   };
+}
+
+/** What the body of `POST /v1/{model}` asks for, or FastAPI's list of what is wrong with it; null = no such model. */
+export function bflRequest(name: string, body: unknown): Read | Problems | null {
+  const model = bflModel(name);
+  if (model === undefined) return null;
+  return model.form === 'video' ? readVideo(model, body) : readImage(model, body);
 }

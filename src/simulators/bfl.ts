@@ -1,9 +1,9 @@
 /**
- * Simulator of Black Forest Labs' API v1 as the sources of src/providers/bfl.ts show it (providers.md §13). A task is
- * looked at below `/us1`, where its polling URL points, like the cluster that has it; the plain path knows it too. All looks
- * are answered with 200. A submit with a webhook is answered without a polling URL (AsyncWebhookResponse). Webhooks are
- * signed with the secret of their own submit; the simulator's secrets sign only where a fault or a crafted callback names
- * them.
+ * Simulator of Black Forest Labs' API v1 as the sources of src/providers/bfl.ts show it (providers.md §13). A video is on the
+ * cluster `/us1`, where its polling URL points, and the plain path does not know it; an image is known at both. A submit
+ * with a webhook is answered without a polling URL (AsyncWebhookResponse); its task is known at both too, for nobody could
+ * look at it else. All looks are answered with 200. Webhooks are signed with the secret of their own submit; the
+ * simulator's secrets sign only where a fault or a crafted callback names them.
  */
 import { createHmac, randomUUID } from 'node:crypto';
 import { answerObserve } from './answers.ts';
@@ -51,13 +51,16 @@ function error({ kind, status, code, message, retryAfter }: ApiError): Answer {
   return { status: status ?? usualStatus, body };
 }
 
-/** FLUX.2 [pro] of one megapixel, in credits. */
-const IMAGE_CREDITS = 3;
-/** FLUX 3 video in hd, a second. */
-const VIDEO_CREDITS = 17;
+/** What the answer to a submit tells of the price; a video's is settled with its result. */
+const priceOf = ({ media, extra = {} }: Job) =>
+  media === 'video'
+    ? { cost: null }
+    : { cost: extra['credits'], input_mp: extra['inputMp'], output_mp: extra['outputMp'] };
 
-/** Known before only where the size is; a video's is settled with its result. */
-const estimateOf = (job: Job): number | null => (job.media === 'video' ? null : IMAGE_CREDITS);
+const PLAIN = '/v1/get_result';
+const CLUSTER = '/us1';
+/** Whether only its cluster knows the task. */
+const isOnCluster = ({ media, webhookUrl }: Job): boolean => media === 'video' && webhookUrl === null;
 
 function resultOf(job: Job, baseUrl: string): unknown {
   if (job.state !== 'succeeded' || job.output === 'null') return null;
@@ -70,8 +73,7 @@ function resultOf(job: Job, baseUrl: string): unknown {
 /** A task as `get_result` shows it. */
 function taskJson(job: Job, baseUrl: string, status = STATUS[job.state]) {
   const error = job.state === 'failed' ? { error: job.errorCode ?? 'generation_failed' } : {};
-  const settled =
-    job.state === 'succeeded' && job.media === 'video' ? { cost: job.durationSeconds * VIDEO_CREDITS } : {};
+  const settled = job.state === 'succeeded' && job.media === 'video' ? { cost: job.extra?.['credits'] } : {};
   const details = job.state === 'moderated' ? { 'Moderation Reasons': ['Safety Filter'] } : null;
   const progress = job.state === 'running' ? { progress: 0.5 } : {};
   return { id: job.id, status, result: resultOf(job, baseUrl), details, ...progress, ...error, ...settled };
@@ -85,6 +87,7 @@ function submission(exchange: Exchange, context: SimulatorContext, model: string
         return { error: { kind: 'unsupported_media_type' } };
       }
       const request = bflRequest(model, jsonBody(exchange));
+      if (request === null) return { error: { kind: 'no_such_route' } };
       if ('problems' in request) {
         const [first] = request.problems;
         return { error: { kind: 'invalid', code: first?.type, message: first?.loc.join('.') ?? '' } };
@@ -97,10 +100,10 @@ function submission(exchange: Exchange, context: SimulatorContext, model: string
         job.webhookUrl === null
           ? {
               id: job.id,
-              polling_url: `${context.baseUrl}/us1/v1/get_result?id=${job.id}`,
-              cost: estimateOf(job),
+              polling_url: `${context.baseUrl}${isOnCluster(job) ? CLUSTER : ''}/v1/get_result?id=${job.id}`,
+              ...priceOf(job),
             }
-          : { id: job.id, status: 'Pending', webhook_url: job.webhookUrl, cost: estimateOf(job) },
+          : { id: job.id, status: 'Pending', webhook_url: job.webhookUrl, ...priceOf(job) },
     }),
     withoutId: { status: 200, body: { status: 'Pending' } },
   };
@@ -112,15 +115,17 @@ function create(context: SimulatorContext): Protocol {
   return {
     handle(exchange) {
       const { method, url } = exchange;
-      if (method === 'GET' && /^(\/us1)?\/v1\/get_result$/.test(url.pathname)) {
+      if (method === 'GET' && [PLAIN, `${CLUSTER}${PLAIN}`].includes(url.pathname)) {
         const found = jobs.get(url.searchParams.get('id') ?? '');
         // "The specified task ID does not exist or has expired."
-        const job = found !== undefined && isExpired(found) ? undefined : found;
+        const isGone =
+          found === undefined || isExpired(found) || (url.pathname === PLAIN && isOnCluster(found));
+        const job = isGone ? undefined : found;
         const show = (shown: Job, status?: string): Answer => ({ status: 200, body: jobJson(shown, status) });
         return answerObserve(exchange, context, job, show);
       }
       const [, model] = /^\/v1\/((?:flux-tools\/)?[a-z0-9][a-z0-9.-]*)$/.exec(url.pathname) ?? [];
-      if (method === 'POST' && model !== undefined && model !== 'get_result') {
+      if (method === 'POST' && model !== undefined) {
         return answerSubmit(exchange, context, submission(exchange, context, model));
       }
       return sendApiError(exchange, context, { kind: 'no_such_route' });

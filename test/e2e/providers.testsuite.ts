@@ -3,8 +3,8 @@ import type { GenerationView } from '../../src/domain/generation-view.ts';
 import type { Darkroom } from '../support/darkroom.ts';
 import { ask, call, expectPromise, until, untilEnd, uniquePrompt } from '../support/generations.ts';
 import type { Asked } from '../support/generations.ts';
-import { polledModel, PROVIDER_ROWS, video } from '../support/provider-models.ts';
-import type { ProviderRow } from '../support/provider-models.ts';
+import { catalogueCost, polledModel, PROVIDER_ROWS, video } from '../support/provider-models.ts';
+import type { Cost, ProviderRow } from '../support/provider-models.ts';
 
 type Faults = Parameters<Darkroom['sim']['fault']>[1][];
 
@@ -87,6 +87,7 @@ function oneProvider(room: () => Darkroom, row: ProviderRow): void {
       code: 'content_rejected',
       retryable: false,
     });
+    expectCost(await submissionOf(asked), unbilled('moderated'));
   });
 
   it.concurrent('the provider fails: failed, released, one job', async () => {
@@ -95,6 +96,7 @@ function oneProvider(room: () => Darkroom, row: ProviderRow): void {
       code: 'provider_failed',
       retryable: true,
     });
+    expectCost(await submissionOf(asked), unbilled('failed'));
   });
 
   it.concurrent('its output is dead for ever: output_lost, released, never generated again', async () => {
@@ -119,10 +121,15 @@ function oneProvider(room: () => Darkroom, row: ProviderRow): void {
     const generation = await promise(asked, supported ? 'cancelled' : 'succeeded', 1);
     expect(generation.cancellation).toMatchObject({ requested_by: 'tenant', outcome: row.cancel });
     expect((await sim().journal(asked.prompt)).jobs[0]?.cancels).toBe(supported ? 1 : 0);
+    expectCost(await submissionOf(asked), supported ? unbilled('cancelled') : row.cost);
   });
 
-  function expectCost(submission: Awaited<ReturnType<typeof submissionOf>>): void {
-    const { amount, ...rest } = row.cost;
+  function unbilled(end: 'failed' | 'moderated' | 'cancelled'): Cost {
+    return row.unbilled?.[end] ?? catalogueCost;
+  }
+
+  function expectCost(submission: Awaited<ReturnType<typeof submissionOf>>, cost = row.cost): void {
+    const { amount, ...rest } = cost;
     const { costAmount, costUnit: unit, costFinal: final, costSource: source } = submission;
     expect({ unit, final, source }).toEqual(rest);
     expect(costAmount?.toString()).toMatch(amount);

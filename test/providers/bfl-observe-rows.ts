@@ -84,11 +84,18 @@ export const observeRows: readonly ObserveRow[] = [
     answer: ready({ sample: LIVE }),
     expect: succeeded(new Date('2026-11-29T14:00:00Z'), null, [LIVE]),
   },
-  {
-    name: 'a link that is over is gone',
-    answer: ready({ sample: signed('2026-11-29T11:59:59Z') }),
-    expect: succeeded(new Date('2026-11-29T11:59:59Z'), null, []),
-  },
+  ...['2026-11-29T14:00', '2026-11-29T14:00:00', '2026-11-29T14:00:00.000Z', '2026-11-29T16:00:00+02:00'].map(
+    (until) => ({
+      name: `the end of a link by its signature, written ${until}`,
+      answer: ready({ sample: signed(until) }),
+      expect: succeeded(new Date('2026-11-29T14:00:00Z'), null, [signed(until)]),
+    }),
+  ),
+  ...['2026-11-29T12:00:00Z', '2026-11-29T11:50:00Z', '2001-01-01T00:00:00Z'].map((until) => ({
+    name: `a link that is over by our clock is fetched all the same: ${until}`,
+    answer: ready({ sample: signed(until) }, { cost: 85 }),
+    expect: succeeded(TEN_MINUTES_ON, credits('85', true), [signed(until)]),
+  })),
   {
     name: 'an end of a link that is no time',
     answer: ready({ sample: `${SAMPLE}?se=soon` }),

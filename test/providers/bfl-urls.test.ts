@@ -93,6 +93,26 @@ describe('bfl: where the key goes', () => {
     await reopened.close();
   });
 
+  test('"Task not found" counts only where we were sent', async () => {
+    const open = createOutboundHttp({ allow: parseAllow(new URL(server.url).host) });
+    try {
+      const provider = createBflProvider({ http: open, baseUrl: server.url });
+      server.answer = {
+        status: 200,
+        body: JSON.stringify({ id: null, status: 'Task not found', result: null }),
+      };
+      const look = (pollingUrl?: string) =>
+        provider.observe({ jobId: TASK, ...(pollingUrl === undefined ? {} : { pollingUrl }) }, options);
+      const unknown = { kind: 'unavailable', reason: 'task_not_found', denied: false, retryAfterMs: null };
+      expect(await look()).toEqual(unknown);
+      // No more allowed, so the base URL is asked in its place.
+      expect(await look(`${elsewhere.url}/v1/get_result?id=${TASK}`)).toEqual(unknown);
+      expect(await look(`${server.url}/v1/get_result?id=${TASK}`)).toEqual({ kind: 'not_found' });
+    } finally {
+      await open.close();
+    }
+  });
+
   test.each([
     ['https://api.us1.bfl.ai/v1/get_result', true],
     ['https://api.eu.bfl.ai/v1/get_result?id=' + TASK, true],

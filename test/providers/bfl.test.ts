@@ -7,8 +7,10 @@ import { inlineMark } from '../../src/providers/frozen-submit.ts';
 import { createProviders } from '../../src/providers/index.ts';
 import { bflSimulator } from '../../src/simulators/bfl.ts';
 import { NOW_MS, observeRows, SAMPLE } from './bfl-observe-rows.ts';
-import { cancelRows, submitRows, TASK } from './bfl-rows.ts';
+import { accepted, simulatorBench } from './bench.ts';
+import { cancelRows, credits, submitRows, TASK } from './bfl-rows.ts';
 import { providerContract } from './contract.testsuite.ts';
+import type { ProviderFixture } from './fixture.ts';
 
 const HEADER = 'x-bfl-signature';
 const digest = (body: Buffer, secret: string) => createHmac('sha256', secret).update(body).digest('hex');
@@ -20,7 +22,7 @@ const forge = (name: string, change: (good: string) => string) =>
 const body = (id: string) =>
   `{"id":"${id}","status":"Ready","result":{"sample":"${SAMPLE}","seed":7},"timestamp":"2026-11-29T12:00:00Z"}`;
 
-providerContract({
+const fixture: ProviderFixture = {
   name: 'bfl',
   // `localhost` is another host than 127.0.0.1, and the same server.
   create: (http, baseUrl, nowMs) =>
@@ -32,6 +34,7 @@ providerContract({
   media: 'image',
   apiKey: 'bfl-key',
   jobId: TASK,
+  handle: (baseUrl) => ({ jobId: TASK, pollingUrl: `${baseUrl}/v1/get_result?id=${TASK}` }),
   submitRows,
   observeRows,
   cancelRows,
@@ -59,8 +62,11 @@ providerContract({
   outputUrls: { own: SAMPLE, foreign: 'https://evil.example/a.png' },
   // "The specified task ID does not exist or has expired."
   life: { expired: { kind: 'not_found' } },
-});
+};
+providerContract(fixture);
 
+const VIDEO = { method: 'text-to-video', providerModel: 'flux-3-video', params: {} } as const;
+const NOT_FOUND_HERE = { kind: 'unavailable', reason: 'task_not_found', denied: false, retryAfterMs: null };
 const http = createOutboundHttp({ allow: [] });
 afterAll(() => http.close());
 const real = createBflProvider({ http, baseUrl: 'https://api.bfl.ai/v1/', nowMs: () => NOW_MS });
@@ -224,7 +230,7 @@ describe('bfl: callbacks and settings', () => {
       callbacks: 'signed',
       cancel: 'unsupported',
       list: false,
-      cost: 'estimate',
+      cost: 'final',
       inlineInputBytes: 15_000_000,
     });
     expect(real.outputHosts).toEqual(['*.bfl.ai', 'bfldeliveryprod.blob.core.windows.net']);
@@ -240,5 +246,22 @@ describe('bfl: callbacks and settings', () => {
     expect(() => bflWith({ LINK_TTL_MS: '0' })).toThrow(/LINK_TTL_MS must be milliseconds/);
     expect(() => bflWith({ POLLING_HOSTS: 'https://x' })).toThrow(/POLLING_HOSTS must be host names/);
     expect(() => createBflProvider({ http, baseUrl: 'api.bfl.ai' })).toThrow(/PROVIDER_BFL_BASE_URL/);
+  });
+});
+
+describe('bfl: a task of a cluster', () => {
+  const bench = simulatorBench({
+    ...fixture,
+    job: VIDEO,
+    input: (prompt) => ({ prompt, duration_seconds: 5 }),
+  });
+
+  test('is known where its polling URL points; elsewhere nothing is said about it', async () => {
+    const handle = accepted(await bench.submit('a video of a cluster.'));
+    expect(handle).toMatchObject({ pollingUrl: expect.stringContaining('/us1/v1/get_result?id=') as string });
+    const byId = bench.provider.handleFromJobId(handle.jobId, { path: '/v1/flux-3-video', body: '{}' });
+    expect(await bench.provider.observe(byId, bench.options)).toEqual(NOT_FOUND_HERE);
+    expect(await bench.ended(handle)).toMatchObject({ kind: 'succeeded', cost: credits('85', true) });
+    expect(await bench.provider.observe(byId, bench.options)).toEqual(NOT_FOUND_HERE);
   });
 });

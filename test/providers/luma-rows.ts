@@ -225,6 +225,12 @@ export const observeRows: readonly Row<Observation>[] = [
     },
   },
   { name: 'not found', answer: error(404, 'Generation not found'), expect: { kind: 'not_found' } },
+  { name: 'a path that is not found', answer: error(404, 'Not Found'), expect: unavailable('http_404') },
+  {
+    name: 'a 404 that lists what is wrong',
+    answer: error(404, [{ type: 'missing', loc: ['path', 'id'], msg: 'Field required' }]),
+    expect: unavailable('http_404'),
+  },
   {
     name: 'a page that is not found',
     answer: { status: 404, body: '<html>' },

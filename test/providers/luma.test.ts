@@ -4,6 +4,7 @@ import type { SubmitJob } from '../../src/domain/provider.ts';
 import { createOutboundHttp } from '../../src/net/index.ts';
 import { inlineMark } from '../../src/providers/frozen-submit.ts';
 import { createLumaProvider, luma as lumaDefinition } from '../../src/providers/luma.ts';
+import { startSimulator } from '../../src/simulators/core.ts';
 import { lumaSimulator } from '../../src/simulators/luma.ts';
 import { providerContract } from './contract.testsuite.ts';
 import { CREDENTIAL_NAME } from './fixture.ts';
@@ -205,5 +206,22 @@ test('luma: settings change how texts and links are read', async () => {
   } finally {
     await http.close();
     await server.close();
+  }
+});
+
+test('luma: behind a wrong base URL nothing is said about a generation', async () => {
+  const simulator = await startSimulator(lumaSimulator, { renderMs: 600_000 });
+  const http = httpTo(simulator.url);
+  const options = { credential: { name: CREDENTIAL_NAME, apiKey: 'sim-key' }, timeoutMs: 10_000 };
+  const look = (baseUrl: string) => createLumaProvider({ http, baseUrl }).observe({ jobId: JOB }, options);
+  try {
+    expect(await look(simulator.url)).toEqual({ kind: 'not_found' });
+    expect(await look(`${simulator.url}/dream-machine`)).toMatchObject({
+      kind: 'unavailable',
+      reason: 'http_404',
+    });
+  } finally {
+    await http.close();
+    await simulator.close();
   }
 });

@@ -22,7 +22,8 @@ const succeeded = (over: Partial<Extract<Observation, { kind: 'succeeded' }>> = 
   }) as const;
 const failed = (code: Extract<Observation, { kind: 'failed' }>['code'], reason: string, status = 'failed') =>
   ({ kind: 'failed', status, code, reason, cost: null }) as const;
-const cancelled = { kind: 'cancelled', status: 'cancelled', cost: null } as const;
+/** Only a queued task can be cancelled, and that is unbilled: an estimate must not stay open. */
+const cancelled = { kind: 'cancelled', status: 'cancelled', cost: { ...SECONDS, amount: '0' } } as const;
 const unavailable = (reason: string, denied = false, retryAfterMs: number | null = null) =>
   ({ kind: 'unavailable', reason, denied, retryAfterMs }) as const;
 const withUsage = (name: string, told: unknown, cost: ProviderCost | null): Row<Observation> => ({
@@ -106,6 +107,11 @@ export const observeRows: readonly Row<Observation>[] = [
     expect: failed('provider_failed', 'expired', 'expired'),
   },
   { name: 'cancelled', answer: task({ status: 'cancelled' }), expect: cancelled },
+  {
+    name: 'cancelled, with a usage that tells nothing',
+    answer: task({ status: 'cancelled', usage: {} }),
+    expect: cancelled,
+  },
   {
     name: 'cancelled, and metered all the same',
     answer: task({ status: 'cancelled', usage }),

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { bflSimulator } from '../../src/simulators/bfl.ts';
 import { startSimulator, type RunningSimulator } from '../../src/simulators/core.ts';
+import { png } from '../storage/media.ts';
 import { Control, eventually } from './control.ts';
 import { startReceiver, type Receiver } from './receiver.ts';
 
@@ -33,10 +34,10 @@ const call = async (method: string, url: string, body?: unknown, header = 'x-key
 };
 const submit = async (input: object, model = 'flux-2-pro') =>
   (await call('POST', `/v1/${model}`, input)).body as { id: string; polling_url?: string; cost: unknown };
-const look = (id: string) => call('GET', `/v1/get_result?id=${id}`);
-const ended = (id: string) =>
+const look = (id: string, cluster = '') => call('GET', `${cluster}/v1/get_result?id=${id}`);
+const ended = (id: string, cluster = '') =>
   eventually(async () => {
-    const answer = await look(id);
+    const answer = await look(id, cluster);
     return answer.body['status'] === 'Pending' ? undefined : answer;
   });
 
@@ -47,8 +48,10 @@ describe('tasks', () => {
     const task = await submit({ prompt, width: 1344, height: 768, seed: 1, output_format: 'png' });
     expect(task).toEqual({
       id: task.id,
-      polling_url: `${simulator.url}/us1/v1/get_result?id=${task.id}`,
+      polling_url: `${simulator.url}/v1/get_result?id=${task.id}`,
       cost: 3,
+      input_mp: 0,
+      output_mp: 1,
     });
     expect(await call('GET', task.polling_url!)).toMatchObject({
       status: 200,
@@ -65,10 +68,43 @@ describe('tasks', () => {
     expect((await fetch(sample)).headers.get('content-type')).toBe('image/png');
   });
 
-  test('a video: its cost is settled with its result', async () => {
-    const task = await submit({ mode: 't2v', prompt: newPrompt(), duration: 6 }, 'flux-3-video');
+  test.each([
+    [{}, 102],
+    [{ resolution: 'hd' }, 102],
+    [{ resolution: 'fhd' }, 173.4],
+  ])('a video of 6 s with %o: its cost is settled with its result', async (more, cost) => {
+    const task = await submit({ mode: 't2v', prompt: newPrompt(), duration: 6, ...more }, 'flux-3-video');
     expect(task.cost).toBeNull();
-    expect((await ended(task.id)).body).toMatchObject({ status: 'Ready', cost: 102 });
+    expect((await ended(task.id, '/us1')).body).toMatchObject({ status: 'Ready', cost });
+  });
+
+  test('a video is known to its cluster only, where its polling URL points; one with a webhook everywhere', async () => {
+    const video = { mode: 't2v', prompt: newPrompt(), duration: 5 };
+    const { id, polling_url: url } = await submit(video, 'flux-3-video');
+    expect(url).toBe(`${simulator.url}/us1/v1/get_result?id=${id}`);
+    expect((await look(id)).body).toEqual({ id: null, status: 'Task not found', result: null });
+    expect((await call('GET', url!)).body).toMatchObject({ id });
+    const hooked = await submit({ ...video, webhook_url: `${receiver.url}/hook` }, 'flux-3-video');
+    for (const cluster of ['', '/us1']) {
+      expect((await look(hooked.id, cluster)).body).toMatchObject({ id: hooked.id });
+    }
+  });
+
+  const side = (width: number, height = width) => png(width, height).toString('base64');
+  test.each([
+    ['flux-2-pro', {}, 3, 0, 1],
+    ['flux-2-pro', { width: 2048, height: 2048 }, 7.5, 0, 4],
+    ['flux-2-pro', { input_image: side(1024), width: 1024, height: 1024 }, 4.5, 1, 1],
+    ['flux-2-pro', { input_image: side(1040), width: 1024, height: 1024 }, 6, 2, 1],
+    ['flux-2-pro', { input_image: side(2048), width: 1024, height: 1024 }, 9, 4, 1],
+    ['flux-2-pro', { input_image: side(1024), input_image_2: side(1024) }, 7.5, 2, 2],
+    ['flux-2-pro', { input_image: 'https://h.example/p.png', width: 64, height: 64 }, null, null, 1],
+    ['flux-2-max', { input_image: side(1024), width: 1024, height: 1024 }, 10, 1, 1],
+    ['flux-2-klein-9b', { input_image: side(1024), width: 1024, height: 1024 }, 1.7, 1, 1],
+    ['flux-kontext-pro', { input_image: side(2048), aspect_ratio: '4:3' }, 4, 4, 4],
+  ])('%s: its price counts what it makes and what it is given', async (model, input, cost, given, makes) => {
+    const task = await submit({ prompt: newPrompt(), ...input }, model);
+    expect(task).toMatchObject({ cost, input_mp: given, output_mp: makes });
   });
 
   test('all looks are answered with 200: failed, moderated, expired, never there', async () => {
@@ -98,6 +134,11 @@ describe('tasks', () => {
     ['x-key', '/v1/flux-2-pro', { prompt: 'p', width: 1080, height: 1920 }, 422],
     ['x-key', '/v1/flux-2-pro', { prompt: 'p', width: 2064, height: 2064 }, 422],
     ['x-key', '/v1/flux-2-pro', { prompt: 'p', webhook_url: 'hook' }, 422],
+    ['x-key', '/v1/flux-2-pro', { prompt: 'p', aspect_ratio: '1:1' }, 422],
+    ['x-key', '/v1/flux-2-flex', { prompt: 'p', resolution: '2k' }, 422],
+    ['x-key', '/v1/flux-kontext-pro', { prompt: 'p', width: 1024, height: 1024 }, 422],
+    ['x-key', '/v1/flux-2-huge', { prompt: 'p' }, 404],
+    ['x-key', '/v1/constructor', { prompt: 'p' }, 404],
     ['x-key', '/v1/flux-3-video', { prompt: 'p' }, 422],
     ['x-key', '/v1/flux-3-video', { prompt: 'p', mode: 't2v', seed: 1 }, 422],
     ['x-key', '/v1/flux-3-video', { prompt: 'p', mode: 't2v', duration: 4 }, 422],
@@ -125,7 +166,14 @@ describe('webhooks', () => {
   test('one at the end, signed with the secret of its submit; the submit has no polling URL', async () => {
     const prompt = newPrompt();
     const task = await submit({ prompt, webhook_url: `${receiver.url}/hook`, webhook_secret: 'own' });
-    expect(task).toEqual({ id: task.id, status: 'Pending', webhook_url: `${receiver.url}/hook`, cost: 3 });
+    expect(task).toEqual({
+      id: task.id,
+      status: 'Pending',
+      webhook_url: `${receiver.url}/hook`,
+      cost: 3,
+      input_mp: 0,
+      output_mp: 1,
+    });
     await arrived(1);
     expect(signatures()).toEqual(['own']);
     expect(JSON.parse(receiver.received[0]!.body.toString())).toMatchObject({

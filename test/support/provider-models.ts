@@ -3,7 +3,8 @@ import type { Catalogue, Model } from '../../src/domain/catalogue.ts';
 import type { Timings } from '../../src/domain/timings.ts';
 import { fastCatalogue, unhurried } from './catalogue.ts';
 
-interface Cost {
+/** A cost as its submission keeps it. */
+export interface Cost {
   readonly amount: RegExp;
   readonly unit: string;
   readonly final: boolean;
@@ -25,9 +26,22 @@ export interface ProviderRow {
   readonly emptyOutput?: 'output_lost';
   /** What stands in the books for a video of four seconds. */
   readonly cost: Cost;
+  /** And for one without output, where the provider tells it; else the catalogue's estimate stays. */
+  readonly unbilled?: Partial<Record<'failed' | 'moderated' | 'cancelled', Cost>>;
 }
 
-const catalogueCost: Cost = { amount: /^0\.2$/, unit: 'USD', final: false, source: 'catalogue' };
+export const catalogueCost: Cost = { amount: /^0\.2$/, unit: 'USD', final: false, source: 'catalogue' };
+
+const cost = (amount: string, unit: string, final: boolean, source: string): Cost => ({
+  amount: new RegExp(`^${amount.replaceAll('.', '\\.')}$`),
+  unit,
+  final,
+  source,
+});
+const told = (amount: string, unit: string) => cost(amount, unit, true, 'observation');
+const reserved = (amount: string, unit: string) => cost(amount, unit, false, 'submit');
+/** The seconds that a model of Replicate ran for. */
+const rendered: Cost = { amount: /^\d+(\.\d+)?$/, unit: 'seconds', final: false, source: 'observation' };
 
 /** Every provider; facts in the head of each adapter. */
 export const PROVIDER_ROWS: readonly ProviderRow[] = [
@@ -48,6 +62,8 @@ export const PROVIDER_ROWS: readonly ProviderRow[] = [
     refusal: { status: 422, code: 'invalid_parameters' },
     cancel: 'unsupported',
     cost: { amount: /^0\.2$/, unit: 'USD', final: false, source: 'observation' },
+    // What is reserved at the submit is told again at a success only.
+    unbilled: { failed: reserved('0.2', 'USD'), moderated: reserved('0.2', 'USD') },
   },
   {
     name: 'crazyrouter',
@@ -65,7 +81,8 @@ export const PROVIDER_ROWS: readonly ProviderRow[] = [
     events: ['succeeded', 'failed', 'canceled', 'aborted', 'processing', 'starting'],
     refusal: { status: 422, code: 'Input validation failed' },
     cancel: 'accepted_may_bill',
-    cost: { amount: /^\d+(\.\d+)?$/, unit: 'seconds', final: false, source: 'observation' },
+    cost: rendered,
+    unbilled: { failed: rendered, moderated: rendered },
   },
   {
     name: 'fal',
@@ -93,6 +110,12 @@ export const PROVIDER_ROWS: readonly ProviderRow[] = [
     refusal: { status: 400 },
     cancel: 'accepted_may_bill',
     cost: { amount: /^20$/, unit: 'credits', final: true, source: 'observation' },
+    // Moderated input is not given back; a task that was cancelled is shown no more.
+    unbilled: {
+      failed: told('0', 'credits'),
+      moderated: told('20', 'credits'),
+      cancelled: reserved('20', 'credits'),
+    },
   },
   {
     name: 'bfl',
@@ -106,6 +129,7 @@ export const PROVIDER_ROWS: readonly ProviderRow[] = [
     refusal: { status: 422, code: 'missing' },
     cancel: 'unsupported',
     cost: { amount: /^85$/, unit: 'credits', final: true, source: 'observation' },
+    unbilled: { failed: told('0', 'credits'), moderated: told('0', 'credits') },
   },
   {
     name: 'openaivideos',
@@ -138,6 +162,7 @@ export const PROVIDER_ROWS: readonly ProviderRow[] = [
     refusal: { status: 400, code: 'INVALID_ARGUMENT' },
     cancel: 'unsupported',
     cost: catalogueCost,
+    unbilled: { moderated: told('0', 'USD') },
   },
   {
     name: 'minimax',
@@ -148,6 +173,7 @@ export const PROVIDER_ROWS: readonly ProviderRow[] = [
     // Only while it waits in MiniMax's queue.
     cancel: 'confirmed',
     cost: { amount: /^4$/, unit: 'seconds', final: true, source: 'observation' },
+    unbilled: { cancelled: told('0', 'seconds') },
   },
 ];
 

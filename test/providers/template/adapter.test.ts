@@ -102,6 +102,22 @@ describe('tidewater: only here', () => {
     );
   });
 
+  test('a model that writes a field in another way, by its route', () => {
+    const job = {
+      method: 'text-to-video',
+      providerModel: 'tide-2',
+      input: { prompt: 'rain on tin', duration_seconds: 5 },
+      params: { $fields: { duration_seconds: { name: 'length', text: '{}s' } } },
+      callbackUrl: null,
+      idempotencyKey: 'k',
+    } as const;
+    expect(JSON.parse(provider.buildSubmit(job).body)).toEqual({
+      model: 'tide-2',
+      prompt: 'rain on tin',
+      length: '5s',
+    });
+  });
+
   test('hosts and settings', () => {
     expect(provider.outputHosts).toEqual(['api.tidewater.example']);
     expect(() => createTidewaterProvider({ http, baseUrl: 'tidewater' })).toThrow(

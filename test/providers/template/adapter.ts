@@ -4,10 +4,10 @@
  * Each of these is a setting (PROVIDER_TIDEWATER_…) or an assumption; check them with `darkroom provider smoke tidewater`:
  *   hosts of outputs   OUTPUT_HOSTS, default the API's host
  *   content codes      the usual ones
+ *   cost               credits, told with the job
  *   cancel, list       not documented, so not offered
  * Outputs are fetched without a key. Nothing is ever sent twice by this file.
  */
-import { canonicalJson } from '../../../src/domain/json.ts';
 import type { Provider } from '../../../src/domain/provider.ts';
 import type { OutboundHttp } from '../../../src/net/types.ts';
 import { apiRoot } from '../../../src/providers/api-root.ts';
@@ -15,8 +15,8 @@ import { defineProvider, hostList } from '../../../src/providers/definition.ts';
 import { safeCode } from '../../../src/providers/json-answer.ts';
 import { bearerCall, observed, type JobReader } from '../../../src/providers/json-api.ts';
 import { readSubmitAnswer, type SubmitReader } from '../../../src/providers/submit-answers.ts';
-import { methodsOf, namedInput, withParams, type MethodFields } from '../../../src/providers/submit-body.ts';
 import { TIDEWATER_SUBMIT_ANSWERS } from './answers.ts';
+import { buildTidewaterSubmit, TIDEWATER_METHODS } from './body.ts';
 import { verifyTidewaterCallback } from './callback-signed.ts'; // [signed, unsigned]
 import { tidewaterObservation } from './observation.ts';
 import { tidewaterAccepted, tidewaterError, tidewaterJob } from './schemas.ts';
@@ -32,11 +32,6 @@ export interface TidewaterConfig {
 
 // [change] its public API
 const PUBLIC_URL = 'https://api.tidewater.example';
-
-// [change] its methods, and its own name for each of our input fields; where models differ use model-fields.ts
-const FIELDS = {
-  'text-to-video': { prompt: 'prompt', duration_seconds: 'duration' },
-} as const satisfies MethodFields;
 
 const SUBMIT: SubmitReader = {
   rules: TIDEWATER_SUBMIT_ANSWERS,
@@ -78,27 +73,17 @@ export function createTidewaterProvider(config: TidewaterConfig): Provider {
       // [none] callbacks: 'none',
       cancel: 'unsupported',
       list: false,
-      cost: 'none',
+      cost: 'final',
       inlineInputBytes: 0,
     },
-    methods: methodsOf(FIELDS),
+    // <signed>
+    // [change] where each submit names the secret of its callbacks: ownCallbackSecrets: true, and webhookSecret: 'none' (bfl.ts)
+    // </signed>
+    methods: TIDEWATER_METHODS,
     // [change] the hosts of its links, where they are not the API's own: what is not listed is never fetched
     outputHosts: config.outputHosts ?? [root.hostname],
 
-    // [change] path and body of a submit
-    buildSubmit(job) {
-      // <signed, unsigned>
-      const webhook = job.callbackUrl === null ? {} : { webhook_url: job.callbackUrl };
-      const own = { ...namedInput('tidewater', FIELDS, job), model: job.providerModel, ...webhook };
-      // </signed, unsigned>
-      // [none] const own = { ...namedInput('tidewater', FIELDS, job), model: job.providerModel };
-      return {
-        method: 'POST',
-        path: '/v1/jobs',
-        contentType: 'application/json',
-        body: canonicalJson(withParams('tidewater', own, job.params)),
-      };
-    },
+    buildSubmit: buildTidewaterSubmit,
 
     async submit(request, _idempotencyKey, options) {
       const headers = { 'content-type': request.contentType };
@@ -114,7 +99,10 @@ export function createTidewaterProvider(config: TidewaterConfig): Provider {
 
     // [change] where it has them: cancel and list as in infro.ts, find as in kling.ts, a key of a submit as in aigenway.ts
     cancel: () => Promise.resolve({ kind: 'unsupported' }),
-    verifyCallback: verifyTidewaterCallback, // [signed, unsigned]
+    // <signed, unsigned>
+    // [change] where it checks a callback URL before it calls there: challengeAnswer, as in minimax.ts
+    verifyCallback: verifyTidewaterCallback,
+    // </signed, unsigned>
     // [none] verifyCallback: () => ({ ok: false, reason: 'unverified' }),
     handleFromJobId: (jobId) => ({ jobId }),
     downloadAuth: () => ({}),

@@ -1,4 +1,5 @@
-import type { Observation } from '../../../src/domain/provider.ts';
+import type { Observation, ProviderCost } from '../../../src/domain/provider.ts';
+import { decimalText } from '../../../src/providers/amounts.ts';
 import { USUAL_CONTENT_CODES } from '../../../src/providers/content-codes.ts';
 import { safeCode } from '../../../src/providers/json-answer.ts';
 import { outputsFrom } from '../../../src/providers/output-urls.ts';
@@ -24,27 +25,35 @@ function linkExpiry({ expires_at: seconds }: TidewaterJob): Date | null {
   return new Date(seconds * 1_000);
 }
 
+// [change] where it tells what a job cost, also one without output, and in which unit; final once it is what is billed
+function costOf(job: TidewaterJob): ProviderCost | null {
+  const amount = decimalText(job.cost);
+  return amount === null ? null : { amount, unit: 'credits', final: true };
+}
+
 function succeeded(job: TidewaterJob, nowMs: number): Observation {
   const { status } = job;
+  const cost = costOf(job);
   const outputs = outputsFrom(job.output ?? []);
   const linkExpiresAt = linkExpiry(job);
   // [change] how an output that was there and is gone differs from one that never was
   const gone = job.output === null && linkExpiresAt !== null && linkExpiresAt.getTime() <= nowMs;
   if (outputs.length === 0 && !gone) {
-    return { kind: 'failed', status, code: 'no_output', reason: 'succeeded_without_output', cost: null };
+    return { kind: 'failed', status, code: 'no_output', reason: 'succeeded_without_output', cost };
   }
-  return { kind: 'succeeded', status, outputs, linkExpiresAt, cost: null };
+  return { kind: 'succeeded', status, outputs, linkExpiresAt, cost };
 }
 
 // [change] which of its error codes mean rejected content or bad input
-function failed({ status, error }: TidewaterJob): Observation {
+function failed(job: TidewaterJob): Observation {
+  const { status, error } = job;
   const code = error?.code ?? '';
   return {
     kind: 'failed',
     status,
     code: USUAL_CONTENT_CODES.test(code) ? 'content_rejected' : 'provider_failed',
     reason: safeCode(code),
-    cost: null,
+    cost: costOf(job),
   };
 }
 
@@ -54,6 +63,6 @@ export function tidewaterObservation(job: TidewaterJob, nowMs: number): Observat
   const state = STATUS.get(status);
   if (state === 'succeeded') return succeeded(job, nowMs);
   if (state === 'failed') return failed(job);
-  if (state === 'cancelled') return { kind: 'cancelled', status };
+  if (state === 'cancelled') return { kind: 'cancelled', status, cost: costOf(job) };
   return { kind: 'running', status: safeCode(status), progress: null, unknownStatus: state === undefined };
 }

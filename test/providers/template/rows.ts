@@ -29,16 +29,22 @@ const refused = (
 ): Row<SubmitAnswer> => ({ name, answer, expect: { kind: 'refused', code, reason } });
 const running = (status: string, unknownStatus = false) =>
   ({ kind: 'running', status, progress: null, unknownStatus }) as const;
-const succeeded = (urls: readonly string[], linkExpiresAt: Date | null = null) =>
+const credits = (amount: string) => ({ amount, unit: 'credits', final: true });
+type Cost = ReturnType<typeof credits> | null;
+const succeeded = (urls: readonly string[], linkExpiresAt: Date | null = null, cost: Cost = null) =>
   ({
     kind: 'succeeded',
     status: 'succeeded',
     outputs: urls.map((url) => ({ url })),
     linkExpiresAt,
-    cost: null,
+    cost,
   }) as const;
-const failed = (code: Extract<Observation, { kind: 'failed' }>['code'], reason: string, status = 'failed') =>
-  ({ kind: 'failed', status, code, reason, cost: null }) as const;
+const failed = (
+  code: Extract<Observation, { kind: 'failed' }>['code'],
+  reason: string,
+  status = 'failed',
+  cost: Cost = null,
+) => ({ kind: 'failed', status, code, reason, cost }) as const;
 const noOutput = failed('no_output', 'succeeded_without_output', 'succeeded');
 const unavailable = (reason: string, denied = false, retryAfterMs: number | null = null) =>
   ({ kind: 'unavailable', reason, denied, retryAfterMs }) as const;
@@ -92,8 +98,8 @@ export const observeRows: readonly Row<Observation>[] = [
   { name: 'running', answer: job({ status: 'running' }), expect: running('running') },
   {
     name: 'cancelled',
-    answer: job({ status: 'cancelled' }),
-    expect: { kind: 'cancelled', status: 'cancelled' },
+    answer: job({ status: 'cancelled', cost: 0 }),
+    expect: { kind: 'cancelled', status: 'cancelled', cost: credits('0') },
   },
   ...['canceled', 'Succeeded', 'FAILED', 'expired'].map((status) => ({
     name: `${status} is unknown`,
@@ -102,9 +108,14 @@ export const observeRows: readonly Row<Observation>[] = [
   })),
   {
     name: 'succeeded',
-    answer: job({ status: 'succeeded', output: [URL_1], expires_at: EXPIRES }),
-    expect: succeeded([URL_1], new Date(EXPIRES * 1_000)),
+    answer: job({ status: 'succeeded', output: [URL_1], expires_at: EXPIRES, cost: 20 }),
+    expect: succeeded([URL_1], new Date(EXPIRES * 1_000), credits('20')),
   },
+  ...[null, -1, 'free'].map((cost) => ({
+    name: `a cost of ${JSON.stringify(cost)} is none`,
+    answer: job({ status: 'succeeded', output: [URL_1], cost }),
+    expect: succeeded([URL_1]),
+  })),
   {
     name: 'several outputs, each once, and an expiry that is no time',
     answer: job({ status: 'succeeded', output: [URL_1, `${URL_1}?2`, URL_1], expires_at: 'soon' }),
@@ -122,8 +133,8 @@ export const observeRows: readonly Row<Observation>[] = [
   })),
   {
     name: 'failed',
-    answer: job({ status: 'failed', error: { code: 'gpu_lost' } }),
-    expect: failed('provider_failed', 'gpu_lost'),
+    answer: job({ status: 'failed', error: { code: 'gpu_lost' }, cost: 0 }),
+    expect: failed('provider_failed', 'gpu_lost', 'failed', credits('0')),
   },
   {
     name: 'failed without reason',

@@ -8,6 +8,7 @@ export const tidewaterJob = z.object({
   status: z.string().min(1),
   output: z.array(z.unknown()).nullish().catch(null),
   expires_at: z.number().nullish().catch(null),
+  cost: z.unknown().optional(),
   error: z
     .object({ code: z.string().nullish().catch(null) })
     .nullish()

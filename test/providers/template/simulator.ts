@@ -6,8 +6,7 @@ import { z } from 'zod';
 import { answerObserve } from '../../../src/simulators/answers.ts';
 import { outputUrls } from '../../../src/simulators/files.ts';
 import { hasKey, jsonBody, textIn, type Answer, type Exchange } from '../../../src/simulators/http.ts';
-import { isEnded, isExpired, seconds, type Job, type JobState } from '../../../src/simulators/jobs.ts'; // [signed, unsigned]
-// [none] import { isExpired, seconds, type Job, type JobState } from '../../../src/simulators/jobs.ts';
+import { isEnded, isExpired, seconds, type Job, type JobState } from '../../../src/simulators/jobs.ts';
 import type {
   ApiError,
   Protocol,
@@ -17,6 +16,8 @@ import type {
 import { answerSubmit, sendApiError, type Submission } from '../../../src/simulators/submit.ts';
 
 const DEFAULT_DURATION_SECONDS = 5;
+/** Credits of a second. */
+const CREDITS = 4;
 
 // [change] its word for each state of a job
 const STATUS: Readonly<Record<JobState, string>> = {
@@ -65,6 +66,13 @@ function outputOf(job: Job, baseUrl: string): readonly string[] | null {
     : outputUrls(baseUrl, job);
 }
 
+/** What it is billed: nothing before it has ended, nor for a job without output. */
+// [change] what it bills, and when it tells that
+function costOf({ state, durationSeconds }: Job): number | null {
+  if (!isEnded(state)) return null;
+  return state === 'succeeded' ? durationSeconds * CREDITS : 0;
+}
+
 /** A job as it is shown. */
 // [change] the members of a job
 function tidewaterJob(job: Job, baseUrl: string, status = STATUS[job.state]) {
@@ -75,6 +83,7 @@ function tidewaterJob(job: Job, baseUrl: string, status = STATUS[job.state]) {
     created_at: seconds(job.createdAtMs),
     expires_at: seconds(job.expiresAtMs),
     output: outputOf(job, baseUrl),
+    cost: costOf(job),
     error: code === null ? null : { code, message: 'The job failed.' },
   };
 }
