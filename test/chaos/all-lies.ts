@@ -1,4 +1,6 @@
-import { UNEXCUSED_LIES } from './excuse-lies.ts';
+import { END_LIES } from './end-lies.ts';
+import { UNEXCUSED_LIES, UNEXPLAINED } from './excuse-lies.ts';
+import { GUARD_LIES } from './guard-lies.ts';
 import * as lies from './lies.ts';
 import { lie, type Lie } from './lies.ts';
 import type { Received } from './types.ts';
@@ -76,7 +78,7 @@ export const LIES: readonly Lie[] = [
       `state = 'refused', refusal_code = 'provider_rejected', provider_job_id = NULL, handle = NULL, accepted_at = NULL`,
     ),
   ),
-  lie('a lost job, and no fault that loses answers', ['every job is known'], 'lost', () =>
+  lie('a lost job, and no fault that loses answers', UNEXPLAINED, 'lost', () =>
     Promise.resolve({ world: { providerFaults: {} } }),
   ),
   lie('its job failed at the provider', ['a success has its job'], 'infro', lies.jobFailed),
@@ -225,6 +227,8 @@ export const LIES: readonly Lie[] = [
     null,
     lies.logLine(() => 'TypeError: x is not a function'),
   ),
+  ...END_LIES,
+  ...GUARD_LIES,
   ...UNEXCUSED_LIES,
   lie('a second job', ['one job for one generation', 'every job is known'], 'infro', lies.secondJob),
 ];

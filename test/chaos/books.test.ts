@@ -1,7 +1,9 @@
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LIES } from './all-lies.ts';
 import { checkBooks } from './books.ts';
-import { newFile, run } from './lies.ts';
+import { violatedNow } from './invariants-now.ts';
+import { newFile, ofRow, run } from './lies.ts';
 import { playSmallWorld, type SmallWorld } from './small-world.ts';
 import type { World } from './types.ts';
 
@@ -63,6 +65,27 @@ describe('the three books of a small world', () => {
       expect(await checkBooks({ ...small.world, endedRuns }, { runsMs: RUNS_MS })).toEqual([]);
     } finally {
       await planted.undo?.();
+    }
+  });
+
+  it('tell under way that a generation waits for a job that nobody knows', async () => {
+    const sql = new pg.Pool({ connectionString: small.world.databaseUrl, max: 1 });
+    try {
+      expect(await violatedNow(sql)).toEqual([]);
+      const waits = `completed_at = NULL, error_code = NULL, due_at = now(), state = 'running', stage = 'waiting'`;
+      const planted = await ofRow('generation', 'refused', waits)(small);
+      try {
+        expect(await violatedNow(sql)).toContainEqual({
+          check: 'no invariant is violated under way',
+          generation: small.ids.refused,
+          problem: `stage waiting or storing means that a handle is present: ${small.ids.refused}`,
+        });
+      } finally {
+        await planted.undo?.();
+      }
+      expect(await violatedNow(sql)).toEqual([]);
+    } finally {
+      await sql.end();
     }
   });
 

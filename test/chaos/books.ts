@@ -1,9 +1,13 @@
 import { checkAnswers } from './checks-answers.ts';
+import { checkCancels } from './checks-cancels.ts';
 import { checkCredits } from './checks-credits.ts';
+import { checkEnds } from './checks-ends.ts';
 import { checkFiles } from './checks-files.ts';
 import { checkJobs } from './checks-jobs.ts';
+import { checkLate } from './checks-late.ts';
 import { checkSecrets } from './checks-secrets.ts';
 import { checkStates } from './checks-states.ts';
+import { checkUnresolved } from './checks-unresolved.ts';
 import { checkWebhooks } from './checks-webhooks.ts';
 import { openBooks } from './open-books.ts';
 import { tellStory } from './story.ts';
@@ -27,6 +31,10 @@ export async function checkBooks(
     const findings = [
       ...checkAnswers(books),
       ...(await checkJobs(books)),
+      ...checkUnresolved(books),
+      ...checkEnds(books),
+      ...checkLate(books),
+      ...checkCancels(books),
       ...(await checkCredits(books)),
       ...(await checkStates(books, options.runsMs ?? RUNS_MS)),
       ...(await checkFiles(books)),

@@ -19,6 +19,8 @@ export const PRICE = 40;
 const timings: Partial<Timings> = {
   submitHttpTimeoutMs: 5_000,
   submitLeaseMs: 7_000,
+  // Of a worker that died in a submit nobody else takes the step over before this.
+  submitStartToCloseMs: 12_000,
   observeHttpTimeoutMs: 3_000,
   firstPollMs: 5_000,
   safetyPollMs: 5_000,
@@ -60,20 +62,38 @@ const large = fastModel('large', [routeOf('infro')], timings, {
   },
 });
 
-/** All providers, with callbacks and polled, models that two of them make, and one with large prompts. */
+/** Makes several outputs of one job, and what each of them costs in credits. */
+export const MANY = 'images';
+export const MANY_OUTPUTS = 4;
+export const MANY_PRICE = 5;
+/** Works from an image. */
+export const FROM_IMAGE = 'animate';
+
+/** All providers, with callbacks and polled, models that two of them make, several outputs, an input file, large prompts. */
 export const chaosCatalogue = catalogueSchema.parse({
-  models: [...single, ...pairsOf(PROVIDER_ROWS.map(({ name }) => modelOf(name))), large],
+  models: [
+    ...single,
+    ...pairsOf(PROVIDER_ROWS.map(({ name }) => modelOf(name))),
+    modelOf(MANY),
+    modelOf(FROM_IMAGE),
+    large,
+  ],
 });
 
 /** What is usually asked for. */
 export const USUAL_MODELS: readonly string[] = chaosCatalogue.models
   .map(({ id }) => id)
-  .filter((id) => id !== 'large');
+  .filter((id) => id !== 'large' && id !== FROM_IMAGE);
 
-/** What a tenant sends to this model: the prompt, and for a length its default. */
-export function inputFor(modelId: string, prompt: string): JsonObject {
+/** What a tenant sends to this model: the prompt, for a length its default, all outputs, and the image to begin with. */
+export function inputFor(modelId: string, prompt: string, image: string | null = null): JsonObject {
   const length = chaosCatalogue.models.find(({ id }) => id === modelId)?.input.duration_seconds;
-  return { prompt, ...(length === undefined ? {} : { duration_seconds: length.default }) };
+  return {
+    prompt,
+    ...(length === undefined ? {} : { duration_seconds: length.default }),
+    ...(modelId === MANY ? { count: MANY_OUTPUTS } : {}),
+    ...(image === null ? {} : { image_url: image }),
+  };
 }
 
 /** Whether jobs of this model at this provider are asked for: nothing tells of their end. */

@@ -45,7 +45,20 @@ describe('npm run chaos', () => {
       // A kill point that nobody passes in a run so short is counted as not struck.
       expect(report.kills).toBeGreaterThanOrEqual(KILLED / 2);
       const others = GROUPS.filter((group) => !KILLS.includes(group));
-      expect(others.filter((group) => report.faults[group] === undefined)).toEqual([]);
+      // Each was done; on a machine that stands still one may meet nobody, but not most of them.
+      expect(others.filter((group) => (report.faults[group] ?? report.missed[group]) === undefined)).toEqual(
+        [],
+      );
+      expect(others.filter((group) => report.faults[group] === undefined).length).toBeLessThan(
+        others.length / 3,
+      );
+      expect(Object.keys(report.provider_faults.struck).length).toBeGreaterThan(0);
+      // What was read meanwhile, and how often a stream was cut and gone on with.
+      expect(Object.entries(report.read).filter(([, count]) => count === 0)).toEqual([]);
+      expect(report.invariants_checked).toBeGreaterThan(1);
+      expect(report.recovered).toBeGreaterThan(GENERATIONS / 4);
+      // How many in time is judged where faults are spread over minutes: see `belowBar`.
+      expect(report.recovered_within_15s).not.toBeNull();
     },
     LIMIT_MS + 30_000,
   );

@@ -71,11 +71,11 @@ function unknown(books: Books, row: Row, jobs: readonly Job[], stray: ReadonlySe
   return jobs.flatMap(({ provider, id: jobId }) => {
     const name = `${provider} ${jobId}`;
     if (known.has(name) || stray.has(name)) return [];
-    const isTold =
-      row.errorCode === 'submission_unresolved' || row.state === 'cancelled' || row.completedAt === null;
+    // A wish to cancel what nobody knows waits for its answer too, so nothing is cancelled so.
+    const isTold = row.errorCode === 'submission_unresolved' || row.completedAt === null;
     const prompt = promptText(row);
     const tries = row.submissions.filter((one) => one.provider === provider);
-    if (isTold && tries.some((one) => lostAnswerOf(books.world, one, prompt) !== null)) return [];
+    if (isTold && tries.some((one) => lostAnswerOf(books.faults, one, prompt, true) !== null)) return [];
     const states = tries.map((one) => `${one.state} (${one.problem ?? ''})`).join(', ');
     const problem = `nothing of ours names ${name}, and nothing explains it; it is ${row.state} ${row.errorCode ?? ''}, its submissions there: ${states}`;
     return [{ check: 'every job is known', generation: row.id, problem }];

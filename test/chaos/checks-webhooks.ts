@@ -13,13 +13,14 @@ export async function checkWebhooks(books: Books): Promise<Finding[]> {
     byGeneration.set(one.generationId, [...(byGeneration.get(one.generationId) ?? []), one]);
   }
   const endpoints = await books.db.prisma.webhookEndpoint.findMany();
+  const gone = new Set(endpoints.filter(({ id }) => isGone(books, id)).map(({ id }) => id));
   const findings = books.rows.flatMap((row) => {
     const received = byGeneration.get(row.id) ?? [];
     const wants = endpoints.some(
       (one) =>
         one.createdAt < row.updatedAt &&
         one.deletedAt === null &&
-        one.disabledAt === null &&
+        !gone.has(one.id) &&
         one.types.includes(`generation.${row.state}`),
     );
     return [
@@ -31,12 +32,47 @@ export async function checkWebhooks(books: Books): Promise<Finding[]> {
   });
   return [
     ...findings,
+    ...endpoints
+      .filter(({ id, disabledAt }) => disabledAt !== null && !gone.has(id))
+      .map(({ id, disabledAt, disabledReason }) => ({
+        check: 'an endpoint is disabled by a 410 only',
+        generation: null,
+        problem: `${id} was disabled at ${disabledAt?.toISOString()} (${disabledReason}), its receiver never answered 410`,
+      })),
+    ...books.rows.flatMap((row) => heldBack(row, gone)),
     ...wrongUrls(books),
     ...unsigned(books),
     ...[...byGeneration.keys()]
       .filter((id) => !books.rowOf.has(id))
       .map((id) => ({ check: 'no webhook tells another end', generation: id, problem: 'it has no row' })),
   ];
+}
+
+/** By our book and by the receiver's: the same event was answered with 410. */
+function isGone({ rows, world }: Books, endpointId: string): boolean {
+  const answered = new Set(world.received.filter(({ answer }) => answer === 410).map(({ id }) => id));
+  return rows.some(({ webhooks }) =>
+    webhooks.some(
+      ({ id, deliveries }) =>
+        answered.has(id) &&
+        deliveries.some(
+          (one) => one.endpointId === endpointId && one.tries.some(({ status }) => status === 410),
+        ),
+    ),
+  );
+}
+
+/** Nothing waits for a person but what an endpoint itself has turned away. */
+function heldBack({ id: generation, webhooks }: Row, gone: ReadonlySet<string>): Finding[] {
+  return webhooks.flatMap(({ id, deliveries }) =>
+    deliveries
+      .filter(({ state, endpointId }) => state === 'held' && !gone.has(endpointId ?? ''))
+      .map(({ endpointId }) => ({
+        check: 'no webhook is held back',
+        generation,
+        problem: `${id} to ${endpointId ?? 'callback_url'} is held`,
+      })),
+  );
 }
 
 type Receiver = Received['receiver'];

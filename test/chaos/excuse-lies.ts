@@ -1,27 +1,74 @@
 import * as lies from './lies.ts';
 import { lie, type Lie } from './lies.ts';
+import { all, faults, journal, struck } from './simulator-lies.ts';
 
 const nothing: Lie['plant'] = () => Promise.resolve({});
+const UNRESOLVED = 'a submit stays unresolved only where it must';
+/** An answer was lost, and nothing explains it. */
+export const UNEXPLAINED: readonly string[] = ['every job is known', UNRESOLVED];
 
 /** For each excuse of struck.ts and of runs: faults beside a lie that do not explain it. */
 export const UNEXCUSED_LIES: readonly Lie[] = [
   lie(
     'a lost job, and its provider loses the answers of others only',
-    ['every job is known'],
+    UNEXPLAINED,
     'lost',
-    lies.beside(nothing, () => ({
-      providerFaults: { crazyrouter: [{ kind: 'reset_after_accept', match: { prompt: 'another' } }] },
-    })),
+    struck('crazyrouter', { kind: 'reset_after_accept', match: { prompt: 'another' } }),
   ),
   lie(
     'a lost job, and its provider failed in another way',
-    ['every job is known'],
+    UNEXPLAINED,
     'lost',
-    lies.beside(nothing, () => ({ providerFaults: { crazyrouter: [{ kind: 'missing_id' }] } })),
+    struck('crazyrouter', { kind: 'missing_id' }),
+  ),
+  lie(
+    'a lost job, and the fault that was set met nobody',
+    UNEXPLAINED,
+    'lost',
+    faults('crazyrouter', (own) => own.map((fault) => ({ ...fault, struck: 0 }))),
+  ),
+  lie('a lost job, and the fault was set after it', UNEXPLAINED, 'lost', (small) =>
+    struck('crazyrouter', { kind: 'reset_after_accept', fromMs: Date.now() })(small),
+  ),
+  lie(
+    'a lost job, and a fault that takes no jobs',
+    UNEXPLAINED,
+    'lost',
+    struck('crazyrouter', { kind: 'reset_before_accept' }),
+  ),
+  lie(
+    'an unresolved submit, and its provider could be asked again',
+    [UNRESOLVED, 'no job for what was not taken', 'every job is known'],
+    'lost',
+    all(
+      lies.ofRow(
+        'submission',
+        'lost',
+        `provider = 'aigenway', first_sent_at = first_sent_at - interval '1 minute'`,
+      ),
+      struck('aigenway', { kind: 'reset_after_accept' }),
+    ),
+  ),
+  lie(
+    'an unresolved submit, and its provider named the job',
+    [UNRESOLVED],
+    'lost',
+    journal('crazyrouter', 'lost', ({ created_at: at }) => ({
+      callbacks: [
+        {
+          event_id: 'e',
+          type: 'succeeded',
+          attempt: 1,
+          forged: false,
+          at: new Date(Date.parse(at) - 60_000).toISOString(),
+          answer: 200,
+        },
+      ],
+    })),
   ),
   lie(
     'a lost job, and faults of others and at other times',
-    ['every job is known'],
+    UNEXPLAINED,
     'lost',
     lies.beside(nothing, (atMs) => ({
       providerFaults: {},

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { waitUntil } from '../../src/dev/child.ts';
 import type { FaultContext } from './fault-context.ts';
 import type { KillPoint } from './kill-points.mjs';
 import type { Plan, Step } from './plan.ts';
 import { KILLS, POINTS } from './scenarios.ts';
-import { strike } from './strike.ts';
+import { type Hit, strike } from './strike.ts';
 import type { Struck } from './types.ts';
 import { wishToCancel, wishToPass } from './wishes.ts';
 
@@ -14,8 +15,13 @@ const HELP_EVERY_MS = 1_000;
 const HELP_AFTER_MS = 8_000;
 /** At its first try a process passes its point up to so many times before it dies there, by the step's seed. */
 const MOST_SKIPPED = 3;
-/** How often a point is tried again that no process came to. */
+/** How often a point that no process came to, or a fault that met nobody, is tried in all. */
 const TRIES = 3;
+/** Asked for before such a fault is tried again, and how long at most until one of them is there. */
+const SOME = 3;
+const THERE_MS = 10_000;
+/** What can be done only once in a run. */
+const ONCE: ReadonlySet<string> = new Set(['revoke']);
 
 export interface LanesInput {
   readonly context: FaultContext;
@@ -30,6 +36,8 @@ export interface LanesInput {
 /** Carries out a plan: each lane one step after the other, all lanes beside each other. */
 export class Lanes {
   readonly struck: Struck[] = [];
+  /** How often a fault was done and met nobody, by name: such a one has not struck. */
+  readonly missed: Record<string, number> = {};
   /** How often each kill point was passed and struck; those that were tried in vain are 0. */
   readonly points: Record<string, number> = {};
   readonly #input: LanesInput;
@@ -69,11 +77,14 @@ export class Lanes {
     const { signal } = this.#input.context;
     const left = lane.map((step) => ({ step, tries: 0 }));
     for (let turn = left.shift(); turn !== undefined && !signal.aborted; turn = left.shift()) {
-      const { step, tries } = turn;
+      const { tries } = turn;
+      // What it asks for must be new each time.
+      const step = { ...turn.step, seed: turn.step.seed + tries };
       await this.#due(step);
+      if (tries > 0 && !isPoint(step)) await this.#askSome(step);
       const next = left[0]?.step;
       const struck = await this.#one(step, next, tries === 0 ? step.seed % (MOST_SKIPPED + 1) : 0);
-      if (!struck && tries + 1 < TRIES) left.push({ step, tries: tries + 1 });
+      if (!struck && tries + 1 < TRIES) left.push({ step: turn.step, tries: tries + 1 });
       else this.#done[at] = (this.#done[at] ?? 0) + 1;
     }
   }
@@ -84,15 +95,29 @@ export class Lanes {
     if (waitMs > 0) await sleep(waitMs, undefined, { signal: context.signal }).catch(() => {});
   }
 
-  /** @returns false = a kill point that nothing came to */
+  /** Whom a fault that met nobody may meet: there may be nothing left when the load is over. */
+  async #askSome({ seed, name }: Step): Promise<void> {
+    const { load, signal } = this.#input.context;
+    // These ask by themselves.
+    if (name === 'gone' || name === 'partial') return;
+    for (let number = 0; number < SOME && !load.isFull; number++) load.ask(wishToPass(seed, number));
+    const isThere = () => Promise.resolve(load.open > 0);
+    await waitUntil(isThere, { timeoutMs: THERE_MS, everyMs: 50, stopped: () => signal.aborted });
+  }
+
+  /** @returns false = a kill point that nothing came to, or a fault that met nobody */
   async #one(step: Step, next: Step | undefined, skip: number): Promise<boolean> {
     const { context, say, ended } = this.#input;
     const fromMs = Date.now();
     try {
-      const detail = isPoint(step) ? await this.#point(step, next, skip) : await strike(context, step);
-      if (detail === null) return false;
-      this.struck.push({ name: step.name, detail, fromMs, toMs: Date.now() });
-      say(`${step.name}: ${detail}`);
+      const hit = isPoint(step) ? await this.#point(step, next, skip) : await strike(context, step);
+      if (hit === null) return false;
+      const { detail, hits } = hit;
+      say(`${step.name}: ${detail}${hits === 0 ? '; it met nobody' : ''}`);
+      if (hits > 0) this.struck.push({ name: step.name, detail, fromMs, toMs: Date.now() });
+      else this.missed[step.name] = (this.missed[step.name] ?? 0) + 1;
+      await ended();
+      return hits > 0 || ONCE.has(step.name);
     } catch (error) {
       // Two faults at once: the one takes from the other what it works on, above all the database.
       const problem = error instanceof Error ? error.message : String(error);
@@ -118,7 +143,7 @@ export class Lanes {
   }
 
   /** A process is started for the point, and again when it has died there; the next point needs no healthy one between. */
-  #point(step: Step, next: Step | undefined, skip: number): Promise<string | null> {
+  #point(step: Step, next: Step | undefined, skip: number): Promise<Hit | null> {
     const { stack, signal } = this.#input.context;
     const name = step.name as KillPoint;
     const slotName = step.slot ?? 'worker-1';
@@ -136,7 +161,7 @@ export class Lanes {
       else await slot.kill();
       const follows = next !== undefined && isPoint(next) && next.slot === step.slot;
       if (!follows || this.#input.minutes !== null) await slot.start();
-      return died ? `${slotName}, passed ${skip} times before` : null;
+      return died ? { detail: `${slotName}, passed ${skip} times before`, hits: 1 } : null;
     });
   }
 }

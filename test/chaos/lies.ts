@@ -153,10 +153,10 @@ export const longerFile: Lie['plant'] = async ({ room, ids }) => {
 };
 
 /** One more line in the log of a worker. */
-export function logLine(line: (small: SmallWorld) => string): Lie['plant'] {
+export function logLine(line: (small: SmallWorld) => string | Promise<string>): Lie['plant'] {
   return async (small) => {
     const file = join(small.room.logs, 'worker-lie.log');
-    await writeFile(file, `${line(small)}\n`);
+    await writeFile(file, `${await line(small)}\n`);
     return { undo: () => rm(file) };
   };
 }

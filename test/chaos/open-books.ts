@@ -1,8 +1,10 @@
 import { Client, Connection } from '@temporalio/client';
 import { openDb, type Db } from '../../src/db/index.ts';
 import type { GenerationView } from '../../src/domain/generation-view.ts';
+import type { Fault } from '../../src/simulators/faults.ts';
 import { createApiKey } from '../../src/services/create-api-key.ts';
 import { Control, type JournalView } from '../simulators/control.ts';
+import type { Faults } from './struck.ts';
 import type { Asked, World } from './types.ts';
 
 const AT_ONCE = 8;
@@ -20,6 +22,8 @@ export type Row = Awaited<ReturnType<typeof readRows>>[number];
 /** The three books side by side; `close` it. */
 export interface Books {
   readonly world: World;
+  /** Without the faults of providers that met nobody: those explain nothing. */
+  readonly faults: Faults;
   readonly db: Db;
   readonly temporal: Client;
   readonly rows: readonly Row[];
@@ -33,6 +37,10 @@ export interface Books {
   readonly views: ReadonlyMap<string, GenerationView | number>;
   /** A key of the tenant, for streams. */
   readonly apiKey: string;
+  /** By the id of what they let one watch; none where that is over. */
+  readonly watchTokens: ReadonlyMap<string, string>;
+  /** What opens something without a key: in callback URLs, links to files, and for watching. */
+  readonly tokens: readonly string[];
   readonly journals: Readonly<Record<string, JournalView>>;
   readonly close: () => Promise<void>;
 }
@@ -66,8 +74,10 @@ export async function openBooks(world: World): Promise<Books> {
     for (const job of jobs) byPrompt.set(job.prompt, [...(byPrompt.get(job.prompt) ?? []), job]);
     const tenantId = rows[0]?.tenantId;
     const apiKey = tenantId === undefined ? '' : await makeKey(db, tenantId);
+    const { views, watchTokens } = await readViews(world, apiKey, rows);
     return {
       world,
+      faults: { ...world, providerFaults: await faultsThatStruck(world) },
       db,
       temporal: new Client({ connection }),
       rows,
@@ -75,8 +85,17 @@ export async function openBooks(world: World): Promise<Books> {
       askedFor: new Map(world.asked.map((asked) => [asked.idempotencyKey, asked])),
       jobs,
       jobsOf: (row) => byPrompt.get(promptText(row)) ?? [],
-      views: await readViews(world, apiKey, rows),
+      views,
       apiKey,
+      watchTokens,
+      tokens: [
+        ...new Set([
+          ...(world.tokens ?? []),
+          ...watchTokens.values(),
+          ...jobs.flatMap(({ request_body: body }) => callbackTokensIn(body)),
+          ...[...views.values()].flatMap(linkSignaturesIn),
+        ]),
+      ],
       journals,
       close,
     };
@@ -133,16 +152,46 @@ async function readViews(
   { apiUrl }: World,
   apiKey: string,
   rows: readonly Row[],
-): Promise<Map<string, GenerationView | number>> {
+): Promise<{
+  readonly views: Map<string, GenerationView | number>;
+  readonly watchTokens: Map<string, string>;
+}> {
   const views = new Map<string, GenerationView | number>();
+  const watchTokens = new Map<string, string>();
   await inParallel(rows, async ({ id }) => {
     const answer = await fetch(`${apiUrl}/v1/generations/${id}`, {
       headers: { authorization: `Bearer ${apiKey}` },
     });
     const text = await answer.text();
     views.set(id, answer.status === 200 ? (JSON.parse(text) as GenerationView) : answer.status);
+    const token = answer.headers.get('watch-token');
+    if (token !== null) watchTokens.set(id, token);
   });
-  return views;
+  return { views, watchTokens };
+}
+
+/** Of the faults that the run set, those that the simulators say have struck. */
+async function faultsThatStruck({ providerFaults, simulators }: World): Promise<World['providerFaults']> {
+  const name = ({ kind, match }: Fault) => `${kind} ${match?.prompt ?? ''}`;
+  const found = await Promise.all(
+    Object.entries(providerFaults).map(async ([provider, faults]) => {
+      const inForce = await new Control(simulators[provider] ?? '').faults();
+      const struck = new Set(inForce.filter((one) => one.struck > 0).map(name));
+      return [provider, faults.filter((one) => struck.has(name(one)))] as const;
+    }),
+  );
+  return Object.fromEntries(found);
+}
+
+/** As they stand in the requests that providers got: `…/callbacks/{provider}/{token}`. */
+function callbackTokensIn(requestBody: string): string[] {
+  const text = decodeURIComponent(requestBody.replaceAll(/%(?![0-9a-f]{2})/gi, '%25'));
+  return [...text.matchAll(/\/callbacks\/\w+\/(sub_\w+\.[\w-]{20,})/g)].map(([, token = '']) => token);
+}
+
+function linkSignaturesIn(view: GenerationView | number): string[] {
+  if (typeof view === 'number') return [];
+  return view.outputs.flatMap(({ url }) => /[?&]signature=([\w-]{20,})/.exec(url ?? '')?.[1] ?? []);
 }
 
 /** Few at once: the machine is shared with what is looked at. */

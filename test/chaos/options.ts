@@ -19,7 +19,8 @@ export const CHAOS_HELP = `npm run chaos -- [--generations N] [--kills K] [--see
 Starts the whole of Darkroom as separate processes (PostgreSQL, Temporal, all simulators, two APIs, two workers), with a TCP
 proxy of our own on every link; asks for generations as a tenant's backend does; breaks things meanwhile, by a plan that
 follows from the seed; then lets everything rest, and compares the three books: our database, the simulators' journals and
-the webhooks that the tenant received. A violation of the promise is printed with its generation's whole story.
+the webhooks that the tenant received. Meanwhile it reads generations, lists, balances, files and event streams, and checks
+every invariant each 15 s. A violation of the promise is printed with its generation's whole story.
 
   --generations N   how many are asked for (200)
   --kills K         how many processes are killed, at random or at a kill point (20)
@@ -28,16 +29,19 @@ the webhooks that the tenant received. A violation of the promise is printed wit
                       worker, api       kill -9, and started again      term       SIGTERM, a rolling restart
                       temporal          kill -9, down for seconds       postgres   immediate stop or kill -9
                       cut, delay        links refused, stalled or slow  ack-lost   commits or answers whose answer is lost
-                      terminate         all sessions ended              lock       rows locked for 10 s
+                      terminate         all sessions ended              lock       rows or a table locked 10 s
                       clock             ±10 minutes off, jumping back   disk       no space for outputs
                       providers         bad answers, states and links   callbacks  twice, twenty, late, forged, none
-                      receiver          slow, 500, 301, reset           reset      runs reset or terminated
+                      receiver          slow, 500, 301, reset           gone       an endpoint that answers 410
+                      partial           some outputs of a job lost      reset      runs reset or terminated
                       points            all kill points, or by name: K1 to K16
                       F-1 to F-22       the fault matrix: those faults under the load that belongs to them
-  --minutes M       spreads load and faults over so long; without it as fast as 60 open generations allow
+  --minutes M       spreads load and faults over so long, and demands that 95 % of what was due when a fault ended has gone on
+                    within 15 s; without it as fast as 60 open generations allow
   --data FOLDER     an empty folder for databases, outputs and logs, which stays; without it a temporary one
-  --json            one JSON object on one line of stdout: seed, generations, kills, faults, points, violations,
-                    recovered_p95_ms, recovered_within_15s, states, seconds, refused
+  --json            one JSON object on one line of stdout: seed, generations, kills, faults, missed, points,
+                    provider_faults, violations, recovered_p95_ms, recovered_within_15s, recovered_since_last_p95_ms,
+                    recovered, states, deliveries, errors, read, invariants_checked, seconds, refused
 
 Exit status: 0 no violation, 1 a violation or the stack could not be started, 2 wrong arguments, 130 stopped by Ctrl-C.
 `;

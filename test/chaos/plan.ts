@@ -51,9 +51,9 @@ export function drawPlan(chance: Chance, { scenario, kills, minutes }: Wanted): 
   ];
   const lanes = scenario.twoAtOnce ? 2 : 1;
   return [
-    ...deal(chance.shuffle(general), lanes).map((names) => schedule(chance, names)),
+    ...deal(chance.shuffle(general), lanes).map((names) => schedule(chance, scenario, names)),
     ...lanesOfPoints(chance, inTurn(chance, points, atPoints)).map(({ names, slots }) =>
-      schedule(chance, names, slots),
+      schedule(chance, scenario, names, slots),
     ),
   ].filter((lane) => lane.length > 0);
 }
@@ -90,22 +90,27 @@ function lanesOfPoints(
   ];
 }
 
-function schedule(chance: Chance, names: readonly FaultName[], slots: readonly SlotName[] = []): Step[] {
+function schedule(
+  chance: Chance,
+  scenario: Scenario,
+  names: readonly FaultName[],
+  slots: readonly SlotName[] = [],
+): Step[] {
   const places = names.map(() => 0.02 + 0.96 * chance.next()).sort((a, b) => a - b);
   return names.map((name, at) => ({
     name,
     at: places[at] ?? 0,
     gapMs: chance.whole(100, 900),
-    forMs: lengthOf(name, chance),
+    forMs: lengthOf(name, chance, scenario),
     slot: slots.length === 0 ? slotOf(name, chance) : chance.pick(slots),
     seed: chance.whole(0, 4_294_967_295),
   }));
 }
 
-function lengthOf(name: FaultName, chance: Chance): number {
+function lengthOf(name: FaultName, chance: Chance, { temporalDownMs }: Scenario): number {
   switch (name) {
     case 'temporal':
-      return chance.whole(1_000, 8_000);
+      return chance.whole(...temporalDownMs);
     case 'postgres':
       return chance.whole(0, 5_000);
     case 'lock':

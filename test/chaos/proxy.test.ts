@@ -171,6 +171,29 @@ describe('a link', () => {
     }
   });
 
+  it('counts what its faults met: nothing where nobody was on it', async () => {
+    link.cut();
+    link.disturb({ refuse: true });
+    link.disturb({ delayMs: 1 });
+    expect(link.met).toBe(0);
+    const one = talk();
+    one.socket.write('a');
+    await heard(one, 'A');
+    expect(link.met).toBe(2);
+    link.cut();
+    await over(one);
+    expect(link.met).toBe(3);
+    link.disturb({ refuse: true });
+    const two = talk();
+    await over(two);
+    expect(link.met).toBe(4);
+    link.heal();
+    const three = talk();
+    three.socket.write('c');
+    await heard(three, 'C');
+    expect(link.met).toBe(4);
+  });
+
   it('goes to the next target when one is down, and to a new one when told', async () => {
     link.target(1, portOf(server), 1);
     for (const word of ['a', 'b', 'c']) {

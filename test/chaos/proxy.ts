@@ -42,6 +42,8 @@ export class Link {
   #turn = 0;
   /** Answers that were lost so far. */
   answersLost = 0;
+  /** Connections cut or refused, and pieces held or delayed, so far: whether a fault met anybody. */
+  met = 0;
   /** When not everything passed; the last one may go on. */
   readonly #disturbed: { link: string; fromMs: number; toMs: number }[] = [];
 
@@ -94,6 +96,7 @@ export class Link {
   /** Cuts all connections by a reset. */
   cut(): void {
     this.#note(Date.now());
+    this.met += this.#pairs.size;
     for (const pair of this.#pairs) this.#end(pair);
   }
 
@@ -113,6 +116,7 @@ export class Link {
   #accept(client: Socket): void {
     client.on('error', () => {});
     if (this.#fault.refuse === true || this.#targets.length === 0) {
+      if (this.#fault.refuse === true) this.met += 1;
       client.resetAndDestroy();
       return;
     }
@@ -165,6 +169,7 @@ export class Link {
 
   async #wait(way: 'up' | 'down'): Promise<void> {
     const { delayMs = 0, stall } = this.#fault;
+    if (stall === way || delayMs > 0) this.met += 1;
     if (stall === way) await new Promise<void>((resolve) => this.#held.push(resolve));
     if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
   }

@@ -13,6 +13,14 @@ export type ReceiverMode = (typeof RECEIVER_MODES)[number];
 /** A third failure would put an event off by 30 seconds, a fourth by minutes: longer than a run may rest. */
 const FAILURES_EACH = 2;
 const SLOW_MS = 2_000;
+const GONE = 410;
+
+/** An address that answers every webhook with 410. */
+interface Gone {
+  /** null = not known, or lost with the one answer that told it. */
+  secret: string | null;
+  answered: number;
+}
 
 interface Body {
   readonly type: string;
@@ -26,8 +34,12 @@ export class TenantReceiver {
   /** By path; those of the endpoint and of callback_url differ. */
   readonly secrets: Record<Received['receiver'], string> = { endpoint: '', callback_url: '' };
   mode: ReceiverMode | null = null;
+  /** Webhooks that were not simply taken, so far. */
+  disturbed = 0;
   readonly #server: Server;
   readonly #failures = new Map<string, number>();
+  /** By path. */
+  readonly #gone = new Map<string, Gone>();
 
   private constructor(server: Server) {
     this.#server = server;
@@ -44,6 +56,13 @@ export class TenantReceiver {
     return receiver;
   }
 
+  /** From now on this path answers 410 and counts. */
+  openGone(path: string): Gone {
+    const gone: Gone = { secret: null, answered: 0 };
+    this.#gone.set(path, gone);
+    return gone;
+  }
+
   get port(): number {
     return (this.#server.address() as AddressInfo).port;
   }
@@ -57,12 +76,17 @@ export class TenantReceiver {
 
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const bytes = await buffer(request);
-    const receiver = request.url === '/endpoint' ? 'endpoint' : 'callback_url';
+    const gone = this.#gone.get(request.url ?? '');
+    // An address of an endpoint too: what comes there is judged like what comes to the other one.
+    const receiver = gone !== undefined || request.url === '/endpoint' ? 'endpoint' : 'callback_url';
     const header = (name: string) => String(request.headers[name] ?? '');
     const id = header('webhook-id');
     const { type, data = {} } = JSON.parse(bytes.toString('utf8')) as Body;
-    const mode = this.#modeFor(`${receiver} ${id}`);
+    const mode = gone === undefined ? this.#modeFor(`${receiver} ${id}`) : null;
+    if (mode !== null) this.disturbed += 1;
     if (mode === 'slow') await sleep(SLOW_MS);
+    const secret = gone === undefined ? this.secrets[receiver] : gone.secret;
+    const prefix = `${id}.${header('webhook-timestamp')}.`;
     this.received.push({
       atMs: Date.now(),
       id,
@@ -70,10 +94,15 @@ export class TenantReceiver {
       generationId: typeof data['id'] === 'string' ? data['id'] : '',
       attempt: Number(header('x-webhook-attempt')),
       receiver,
-      verified: isSigned(this.secrets[receiver], `${id}.${header('webhook-timestamp')}.`, bytes, header),
+      verified: secret === null || isSigned(secret, prefix, bytes, header),
       data: withoutLinks(data),
-      answer: mode === null || mode === 'slow' ? 204 : mode === 'reset' ? 'reset' : Number(mode),
+      answer: gone !== undefined ? GONE : answerOf(mode),
     });
+    if (gone !== undefined) {
+      gone.answered += 1;
+      response.writeHead(GONE).end();
+      return;
+    }
     if (mode === 'reset') response.socket?.resetAndDestroy();
     else if (mode === '301')
       response.writeHead(301, { location: `http://127.0.0.1:${this.port}/moved` }).end();
@@ -87,6 +116,10 @@ export class TenantReceiver {
     this.#failures.set(event, failed + 1);
     return this.mode;
   }
+}
+
+function answerOf(mode: ReceiverMode | null): number | 'reset' {
+  return mode === null || mode === 'slow' ? 204 : mode === 'reset' ? 'reset' : Number(mode);
 }
 
 /** By Standard Webhooks, without its limit on the time: the clocks of workers are put wrong here on purpose. */

@@ -11,11 +11,20 @@ export function reportText(report: ChaosReport): string {
     ['refused', counts(report.refused)],
     ['kills', String(kills)],
     ['faults', counts(report.faults)],
+    ['met nobody', counts(report.missed)],
     ['kill points', counts(report.points)],
+    ['of providers', counts(report.provider_faults.struck)],
+    ['never met', counts(report.provider_faults.missed)],
     [
       'recovered',
-      p95 === null ? 'nothing was due' : `p95 ${p95} ms, ${((within ?? 0) * 100).toFixed(1)} % within 15 s`,
+      p95 === null
+        ? 'nothing was due'
+        : `${report.recovered} that were due: p95 ${p95} ms, ${((within ?? 0) * 100).toFixed(1)} % within 15 s ` +
+          `(since the last fault p95 ${report.recovered_since_last_p95_ms} ms)`,
     ],
+    ['delivered', counts(report.deliveries)],
+    ['read', counts(report.read)],
+    ['invariants', `checked ${report.invariants_checked} times meanwhile`],
     ['seconds', String(seconds)],
     ['violations', String(violations.length)],
   ];

@@ -1,27 +1,24 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { waitUntil } from '../../src/dev/child.ts';
 import type { Parts } from '../../src/dev/parts.ts';
 import { checkBooks } from './books.ts';
 import { Client } from './client.ts';
+import { deleteSome } from './deletions.ts';
 import type { FaultContext } from './fault-context.ts';
 import { Lanes } from './lanes.ts';
 import { Load } from './load.ts';
 import type { ChaosOptions } from './options.ts';
+import { partialPrices } from './partial-faults.ts';
 import { drawPlan } from './plan.ts';
-import { ProviderFaults } from './provider-faults.ts';
+import { type ProviderFaultCounts, ProviderFaults } from './provider-faults.ts';
 import { seededChance } from './random.ts';
+import { Reader } from './reader.ts';
+import { belowBar } from './recovery.ts';
+import { countBy, eventsOf, rest, wrongInputs } from './rest.ts';
 import { type ChaosStack, startChaosStack } from './stack.ts';
+import { Streams } from './streams.ts';
 import { makeTenant, type Tenant } from './tenant.ts';
 import type { Violation, World } from './types.ts';
 import { Watch } from './watch.ts';
 import { drawWishes } from './wishes.ts';
-
-/** From the end of the last fault until everything has ended: the longest deadline, and what may follow it. */
-const ENDED_MS = 180_000;
-/** From then until every webhook is there: the longest wait of its schedule that faults may have led to. */
-const DELIVERED_MS = 180_000;
-/** The last observations after the end, so that the books are no longer written to. */
-const SETTLE_MS = 1_000;
 
 /** What `--json` prints. */
 export interface ChaosReport {
@@ -29,14 +26,29 @@ export interface ChaosReport {
   /** Asked for, also those that were refused. */
   readonly generations: number;
   readonly kills: number;
+  /** How often each one struck: it met somebody. */
   readonly faults: Readonly<Record<string, number>>;
+  /** How often each one was done and met nobody. */
+  readonly missed: Readonly<Record<string, number>>;
   readonly points: Readonly<Record<string, number>>;
+  /** Of `providers` and `callbacks`: by kind. */
+  readonly provider_faults: ProviderFaultCounts;
   readonly violations: readonly Violation[];
+  /** From the first end of a fault since a step was due until it went on. */
   readonly recovered_p95_ms: number | null;
   readonly recovered_within_15s: number | null;
+  /** From the last such end. */
+  readonly recovered_since_last_p95_ms: number | null;
+  readonly recovered: number;
   readonly states: Readonly<Record<string, number>>;
+  /** Of their outputs: `partial` = some were lost. */
+  readonly deliveries: Readonly<Record<string, number>>;
   /** Error codes of those that ended without success. */
   readonly errors: Readonly<Record<string, number>>;
+  /** What the tenant read meanwhile, by what it asked for. */
+  readonly read: Readonly<Record<string, number>>;
+  /** How often every invariant was checked in the middle of the run. */
+  readonly invariants_checked: number;
   readonly seconds: number;
   readonly refused: Readonly<Record<string, number>>;
 }
@@ -54,17 +66,21 @@ export async function runChaos(
   const startedMs = performance.now();
   const chance = seededChance(seed);
   const stop = new AbortController();
+  const { signal } = stop;
   parts.add(() => Promise.resolve(stop.abort()));
-  const client = new Client(stack.apiUrls, tenant.keys[0].text);
+  const client = new Client(stack.clientUrls, tenant.keys[0].text);
   const load: Load = new Load({
     client,
     wishes: drawWishes(chance.fork('load'), seed, generations, scenario.load),
     webhookUrl: stack.webhookUrl,
     progress: () => lanes.progress,
     open: () => watch.open,
-    signal: stop.signal,
+    signal,
   });
-  const watch = new Watch(stack, () => load.asked);
+  const asked = () => load.asked;
+  const watch = new Watch(stack, asked);
+  const reader = new Reader({ client, asked, chance: chance.fork('reader'), signal });
+  const streams = new Streams({ client, asked, chance: chance.fork('streams'), signal });
   const providerFaults = new ProviderFaults(stack.simulators);
   await providerFaults.begin();
   const context: FaultContext = {
@@ -73,9 +89,11 @@ export async function runChaos(
     client,
     load,
     providerFaults,
+    targets: scenario.targets,
+    partials: [],
     violations: [],
     endedRuns: [],
-    signal: stop.signal,
+    signal,
   };
   const inTime = (line: string) => {
     const second = Math.round((performance.now() - startedMs) / 1_000);
@@ -90,75 +108,72 @@ export async function runChaos(
   });
   parts.add(() => Promise.resolve(watch.stop()));
   void watch.run();
+  const reading = Promise.all([reader.run(), streams.run()]);
   await Promise.all([load.run(), lanes.run()]);
   await load.answered();
 
   inTime('all is asked for and every fault is over: waiting for the rest');
-  await rest(stack, context, watch);
+  await rest(context, () => watch.faultEnded());
+  await Promise.all([reader.finish(), streams.finish((ids) => eventsOf(stack, ids))]);
+  await reading;
+  await watch.checkNow();
+  watch.stop();
   inTime('reading the books');
-  const violations = [
+  const found: Violation[] = [
     ...context.violations,
+    ...watch.violations,
+    ...reader.violations,
+    ...streams.violations,
+    ...(await partialPrices(context)),
+    ...(await wrongInputs(context)),
+    ...(await checkBooks(worldOf(seed, stack, tenant, context, lanes))),
+  ];
+  const [states, deliveries] = [await countBy(stack, 'state'), await countBy(stack, 'delivery')];
+  inTime('deleting some outputs');
+  const { strict, sinceLast } = watch.clock;
+  // Only where load and faults are spread over minutes: else the next fault comes before anything could go on.
+  const below = minutes === null ? null : belowBar(strict);
+  const violations = [
+    ...found,
+    ...(await deleted(context)),
     ...Object.values(stack.slots).flatMap(({ ownEnds }) =>
       ownEnds.map((problem) => ({ check: 'no process ends by itself', generation: null, problem })),
     ),
-    ...(await checkBooks(worldOf(seed, stack, tenant, context, lanes))),
+    ...(below === null ? [] : [{ check: 'what was due goes on in time', generation: null, problem: below }]),
   ];
-  const { p95Ms, within15s } = watch.recovery();
-  watch.stop();
   return {
     seed,
     generations: load.asked.length,
     kills: lanes.kills,
     faults: lanes.faults,
+    missed: lanes.missed,
     points: lanes.points,
+    provider_faults: await providerFaults.counts(),
     violations,
-    recovered_p95_ms: p95Ms,
-    recovered_within_15s: within15s,
-    states: await countBy(stack, 'state'),
+    recovered_p95_ms: strict.p95Ms,
+    recovered_within_15s: strict.within15s,
+    recovered_since_last_p95_ms: sinceLast.p95Ms,
+    recovered: strict.count,
+    states,
+    deliveries,
     errors: await countBy(stack, 'error_code'),
+    read: { ...reader.read, streams: streams.count, streams_resumed: streams.resumed },
+    invariants_checked: watch.checked,
     seconds: Math.round((performance.now() - startedMs) / 1_000),
     refused: client.refused,
   };
 }
 
-/** Nothing is broken any more: everything must come to its end. */
-async function rest(stack: ChaosStack, { violations }: FaultContext, watch: Watch): Promise<void> {
-  for (const link of stack.links) link.heal();
-  stack.receiver.mode = null;
-  await stack.disk.free();
-  await Promise.all(
-    Object.values(stack.slots).map((slot) =>
-      slot.alone(async () => {
-        if (!slot.isRunning) await slot.start();
-      }),
-    ),
-  );
-  await watch.faultEnded();
-  const none = (sql: string) => async () => {
-    const { rows } = await stack.sql.query<{ count: number }>(sql).catch(() => ({ rows: [] }));
-    return rows[0]?.count === 0;
-  };
-  const open = none('SELECT count(*)::int AS count FROM generation WHERE completed_at IS NULL');
-  if (!(await waitUntil(open, { timeoutMs: ENDED_MS, everyMs: 250 }))) {
-    const { rows } = await stack.sql.query<{ id: string; stage: string }>(
-      'SELECT id, stage FROM generation WHERE completed_at IS NULL',
-    );
-    for (const { id, stage } of rows) {
-      const problem = `is still ${stage} ${ENDED_MS / 1_000} s after the last fault`;
-      violations.push({ check: 'every accepted generation ends', generation: id, problem });
-    }
-  }
-  const pending = none(`SELECT count(*)::int AS count FROM webhook_delivery WHERE state = 'pending'`);
-  if (!(await waitUntil(pending, { timeoutMs: DELIVERED_MS, everyMs: 250 }))) {
-    const { rows } = await stack.sql.query<{ id: string; attempts: number }>(
-      `SELECT event_id AS id, attempts FROM webhook_delivery WHERE state = 'pending'`,
-    );
-    for (const { id, attempts } of rows) {
-      const problem = `webhook ${id} is not delivered after ${attempts} attempts`;
-      violations.push({ check: 'every webhook is delivered', generation: null, problem });
-    }
-  }
-  await sleep(SETTLE_MS);
+/** Answers that no client should see belong to it too: the books were read before. */
+async function deleted({ stack, client, signal }: FaultContext): Promise<Violation[]> {
+  const before = client.oddAnswers.length;
+  const found = await deleteSome(stack, client, signal);
+  const odd = client.oddAnswers.slice(before).map(({ request, status, body }) => ({
+    check: 'no answer is odd',
+    generation: null,
+    problem: `${request}: ${status} ${body}`,
+  }));
+  return [...found, ...odd];
 }
 
 function worldOf(
@@ -187,11 +202,4 @@ function worldOf(
     logs: stack.logs,
     secrets: [...stack.secrets, ...keys.map(({ text }) => text), ...Object.values(stack.receiver.secrets)],
   };
-}
-
-async function countBy({ sql }: ChaosStack, column: 'state' | 'error_code'): Promise<Record<string, number>> {
-  const { rows } = await sql.query<{ name: string; count: number }>(
-    `SELECT ${column} AS name, count(*)::int AS count FROM generation WHERE ${column} IS NOT NULL GROUP BY 1 ORDER BY 1`,
-  );
-  return Object.fromEntries(rows.map(({ name, count }) => [name, count]));
 }

@@ -1,4 +1,5 @@
 import { KILL_POINTS, type KillPoint } from './kill-points.mjs';
+import type { Target } from './provider-faults.ts';
 
 /** What can be done to the stack. Those of `KILLS` end a process and count as kills. */
 export const GROUPS = [
@@ -17,6 +18,8 @@ export const GROUPS = [
   'providers',
   'callbacks',
   'receiver',
+  'gone',
+  'partial',
   'reset',
 ] as const;
 export type Group = (typeof GROUPS)[number];
@@ -41,12 +44,20 @@ export interface Scenario {
   readonly load: LoadShape;
   /** Two faults at once. */
   readonly twoAtOnce: boolean;
+  /** What `providers` does, by what it is done to. */
+  readonly targets: readonly Target[];
+  /** How long Temporal stays away, in milliseconds. */
+  readonly temporalDownMs: readonly [number, number];
 }
+
+const ALL_TARGETS: readonly Target[] = ['submit', 'state', 'link', 'cancel'];
 
 const scenario = (faults: readonly FaultName[], over: Partial<Omit<Scenario, 'faults'>> = {}): Scenario => ({
   faults,
   load: USUAL,
   twoAtOnce: false,
+  targets: ALL_TARGETS,
+  temporalDownMs: [1_000, 8_000],
   ...over,
 });
 
@@ -56,19 +67,22 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'F-2': scenario(POINTS.filter((point) => KILL_POINTS[point].in === 'api')),
   'F-3': scenario(['worker', 'api']),
   'F-4': scenario(['term']),
-  'F-5': scenario(['temporal']),
+  'F-5': scenario(['temporal'], { temporalDownMs: [5_000, 30_000] }),
   'F-6': scenario(['postgres']),
   'F-7': scenario(['terminate', 'cut', 'ack-lost']),
   'F-8': scenario(['lock']),
   'F-9': scenario(['cut', 'delay']),
-  'F-10': scenario(['providers']),
-  'F-11': scenario(['providers']),
+  'F-10': scenario(['providers'], { targets: ['submit'] }),
+  'F-11': scenario(['providers', 'partial'], { targets: ['state'] }),
   'F-12': scenario(['callbacks']),
-  'F-13': scenario(['receiver']),
-  'F-14': scenario(['providers', 'cut']),
+  'F-13': scenario(['receiver', 'gone']),
+  'F-14': scenario(['providers', 'cut', 'partial'], { targets: ['link'] }),
   'F-15': scenario(['disk']),
   'F-16': scenario(['clock']),
-  'F-17': scenario(['worker', 'callbacks'], { load: { ...USUAL, cancelled: 0.6 } }),
+  'F-17': scenario(['worker', 'callbacks', 'providers'], {
+    load: { ...USUAL, cancelled: 0.6 },
+    targets: ['cancel'],
+  }),
   'F-18': scenario(['reset']),
   'F-19': scenario(['poor']),
   'F-20': scenario(['revoke', 'worker']),
@@ -95,7 +109,15 @@ export function readFaults(list: string): Scenario {
       largePrompts: read.some(({ load }) => load.largePrompts),
     },
     twoAtOnce: read.some(({ twoAtOnce }) => twoAtOnce),
+    targets: [
+      ...new Set(read.flatMap(({ faults, targets }) => (faults.includes('providers') ? targets : []))),
+    ],
+    temporalDownMs: longest(read.map(({ temporalDownMs }) => temporalDownMs)),
   };
+}
+
+function longest(ranges: readonly (readonly [number, number])[]): readonly [number, number] {
+  return ranges.reduce((one, other) => (other[1] > one[1] ? other : one));
 }
 
 function readOne(entry: string): Scenario {

@@ -30,17 +30,22 @@ export interface ChaosStack {
   readonly temporal: Crashable;
   readonly disk: Disk;
   readonly receiver: TenantReceiver;
-  /** By what they lead to: `database of worker-1`, `infro`, `receiver`, `public`. */
+  /** By what they lead to: `database of worker-1`, `infro`, `receiver`, `public`, `tenant to api-1`. */
   readonly links: readonly Link[];
   /** Those of our processes to PostgreSQL. */
   readonly databaseLinks: readonly Link[];
+  /** Those of the tenant to each API. */
+  readonly clientLinks: readonly Link[];
   /** Past every fault, but for those of PostgreSQL itself. */
   readonly databaseUrl: string;
   /** As many connections as are asked for at once; none survives a crash, and new ones come. */
   readonly sql: pg.Pool;
   readonly temporalClient: Client;
   readonly temporalAddress: string;
+  /** Past every link. */
   readonly apiUrls: readonly string[];
+  /** By the tenant's links. */
+  readonly clientUrls: readonly string[];
   readonly webhookUrl: string;
   readonly storageUrl: string;
   /** Past the links. */
@@ -96,6 +101,7 @@ export async function startChaosStack(
   const receiverLink = await open('receiver', receiver.port);
   const apiPorts = await freePorts(2);
   const publicLink = await open('public', ...apiPorts);
+  const clientLinks = await Promise.all(apiPorts.map((port, at) => open(`tenant to api-${at + 1}`, port)));
 
   parts.assertWanted();
   say('starting PostgreSQL, Temporal and the simulators');
@@ -171,11 +177,13 @@ export async function startChaosStack(
     receiver,
     links: all,
     databaseLinks: Object.values(databaseLinks),
+    clientLinks,
     databaseUrl,
     sql,
     temporalClient: new Client({ connection }),
     temporalAddress: `127.0.0.1:${direct.temporal.port}`,
     apiUrls: apiPorts.map((port) => `http://127.0.0.1:${port}`),
+    clientUrls: clientLinks.map(({ port }) => `http://127.0.0.1:${port}`),
     webhookUrl: `http://127.0.0.1:${receiverLink.port}`,
     storageUrl,
     simulators: simulators.urls,

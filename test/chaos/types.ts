@@ -16,6 +16,8 @@ export interface Asked {
   readonly answers: string[];
   /** A cancel was answered with 200 or 202. */
   cancelled: boolean;
+  /** A cancel was sent, whatever became of it; absent where the run does not tell. */
+  cancelSent?: boolean;
   /** It has a `callback_url`, beside the tenant's endpoint. */
   readonly toldByUrl: boolean;
 }
@@ -37,6 +39,9 @@ export interface Received {
   /** What the receiver answered: a status, or how it broke off. */
   readonly answer: number | string;
 }
+
+/** A fault of a simulator, and since when it is in force; absent = from the start. */
+export type SetFault = Fault & { readonly fromMs?: number };
 
 /** One fault that was done to the stack, or to one of its neighbours. */
 export interface Struck {
@@ -83,7 +88,7 @@ export interface World {
   /** API key by the provider's name. */
   readonly simulatorKeys: Readonly<Record<string, string>>;
   /** Faults that were in force at the simulators, by provider. */
-  readonly providerFaults: Readonly<Record<string, readonly Fault[]>>;
+  readonly providerFaults: Readonly<Record<string, readonly SetFault[]>>;
   readonly asked: readonly Asked[];
   readonly received: readonly Received[];
   readonly struck: readonly Struck[];
@@ -96,6 +101,8 @@ export interface World {
   readonly logs: string;
   /** Strings that must be in no log, no history and no webhook. */
   readonly secrets: readonly string[];
+  /** Signatures of links and watch tokens that the tenant was given: in no log and no history. */
+  readonly tokens?: readonly string[];
 }
 
 /** Something that the promise of design.md §4 forbids. */

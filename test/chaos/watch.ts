@@ -1,53 +1,56 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { checkInvariants } from '../../src/db/doctor.ts';
+import { openDb } from '../../src/db/index.ts';
 import { Control } from '../simulators/control.ts';
 import { isPolled } from './catalogue.ts';
+import { type Due, RecoveryClock, type Standing } from './recovery.ts';
 import type { ChaosStack } from './stack.ts';
-import type { Asked } from './types.ts';
+import type { Asked, Violation } from './types.ts';
 
 const LOOK_MS = 250;
-const WITHIN_MS = 15_000;
+const INVARIANTS_MS = 15_000;
 /** In these something of ours is to be done next; in the others we wait for somebody. */
 const STEP_STAGES = new Set(['queued', 'submitting', 'storing', 'settling']);
 
-interface OpenRow {
-  readonly id: string;
+interface OpenRow extends Standing {
   readonly stage: string;
-  readonly updatedMs: number;
   readonly dueMs: number | null;
   /** A cancel or a wake is asked for. */
   readonly isAsked: boolean;
+  readonly isOpen: boolean;
   readonly model: string;
   readonly provider: string | null;
 }
 
-const OPEN_ROWS = `
-  SELECT g.id, g.stage, g.model, extract(epoch FROM g.updated_at)::float8 * 1000 AS "updatedMs",
+/**
+ * The mark leaves out what a tenant's own cancel and a callback's progress change. A submission is written to with each
+ * answer and each look at its job; the last event is that of the stage or of the end.
+ */
+const ROWS = `
+  SELECT g.id, g.stage, g.model, g.completed_at IS NULL AS "isOpen",
+    concat_ws(' ', g.stage, g.state, g.success_at, g.completed_at, s.mark) AS mark,
+    extract(epoch FROM greatest(e.moved_at, g.success_at, g.completed_at, s.moved_at, g.created_at))::float8 * 1000 AS "movedMs",
     extract(epoch FROM g.due_at)::float8 * 1000 AS "dueMs",
-    (g.cancel_requested_at IS NOT NULL OR g.wake_requested_at IS NOT NULL) AS "isAsked",
-    (SELECT s.provider FROM submission s WHERE s.generation_id = g.id AND s.state = 'accepted'
-     ORDER BY s.ordinal DESC LIMIT 1) AS provider
-  FROM generation g WHERE g.completed_at IS NULL`;
-
-/** How soon things went on after the faults. */
-export interface Recovery {
-  readonly p95Ms: number | null;
-  /** Share of all within 15 s; null = nothing was due. */
-  readonly within15s: number | null;
-  readonly count: number;
-}
+    (g.cancel_requested_at IS NOT NULL OR g.wake_requested_at IS NOT NULL) AS "isAsked", s.provider
+  FROM generation g
+  LEFT JOIN LATERAL (SELECT string_agg(concat_ws(' ', ordinal, state, updated_at), ', ' ORDER BY ordinal) AS mark, max(updated_at) AS moved_at,
+      max(provider) FILTER (WHERE state = 'accepted') AS provider FROM submission WHERE generation_id = g.id) s ON true
+  LEFT JOIN LATERAL (SELECT max(created_at) AS moved_at FROM generation_event WHERE generation_id = g.id AND type IN ('stage', 'terminal')) e ON true
+  WHERE g.completed_at IS NULL OR g.id = ANY($1)`;
 
 /**
- * Looks at the rows during a run: how many generations are open, and how long after the end of a fault each one that had a
- * step due went on. Where another fault ends before it has gone on, its time counts from that later end: whatever struck
- * last may have held it up.
+ * Looks at the rows during a run: how many generations are open, how long after the end of a fault each one that had a step
+ * due went on, and whether every invariant holds in the middle of it all.
  */
 export class Watch {
   /** Generations that have not ended, as last seen. */
   open = 0;
+  /** How often all invariants were checked, in one snapshot each. */
+  checked = 0;
+  readonly violations: Violation[] = [];
+  readonly clock = new RecoveryClock();
   readonly #stack: ChaosStack;
   readonly #asked: () => readonly Asked[];
-  readonly #due = new Map<string, { readonly sinceMs: number; readonly updatedMs: number }>();
-  readonly #samples: number[] = [];
   #stopped = false;
 
   constructor(stack: ChaosStack, asked: () => readonly Asked[]) {
@@ -56,10 +59,7 @@ export class Watch {
   }
 
   async run(): Promise<void> {
-    while (!this.#stopped) {
-      await this.#look().catch(() => {});
-      await sleep(LOOK_MS);
-    }
+    await Promise.all([this.#lookOnAndOn(), this.#checkOnAndOn()]);
   }
 
   stop(): void {
@@ -69,39 +69,58 @@ export class Watch {
   /** A fault is over: from now on what is due must go on. */
   async faultEnded(): Promise<void> {
     const endMs = Date.now();
-    const { rows } = await this.#stack.sql.query<OpenRow>(OPEN_ROWS).catch(() => ({ rows: [] }));
-    await Promise.all(
-      rows.map(async (row) => {
-        const dueMs = await this.#dueAt(row, endMs);
-        if (dueMs === null) return;
-        this.#due.set(row.id, { sinceMs: Math.max(endMs, dueMs), updatedMs: row.updatedMs });
-      }),
+    const rows = await this.#rows().catch(() => []);
+    const due = await Promise.all(
+      rows
+        .filter(({ isOpen }) => isOpen)
+        .map(async (row): Promise<Due[]> => {
+          const dueMs = await this.#dueAt(row, endMs);
+          return dueMs === null ? [] : [{ ...row, dueMs }];
+        }),
     );
+    this.clock.faultEnded(endMs, due.flat());
   }
 
-  recovery(): Recovery {
-    const sorted = this.#samples.toSorted((a, b) => a - b);
-    const count = sorted.length;
-    if (count === 0) return { p95Ms: null, within15s: null, count };
-    return {
-      p95Ms: Math.round(sorted[Math.ceil(count * 0.95) - 1] ?? 0),
-      within15s: Math.round((sorted.filter((ms) => ms <= WITHIN_MS).length / count) * 1_000) / 1_000,
-      count,
-    };
+  async #rows(): Promise<OpenRow[]> {
+    return (await this.#stack.sql.query<OpenRow>(ROWS, [this.clock.waiting])).rows;
+  }
+
+  async #lookOnAndOn(): Promise<void> {
+    while (!this.#stopped) {
+      await this.#look().catch(() => {});
+      await sleep(LOOK_MS);
+    }
   }
 
   async #look(): Promise<void> {
-    const { rows } = await this.#stack.sql.query<{ id: string; updatedMs: number; isOpen: boolean }>(
-      `SELECT id, extract(epoch FROM updated_at)::float8 * 1000 AS "updatedMs", completed_at IS NULL AS "isOpen"
-       FROM generation WHERE completed_at IS NULL OR id = ANY($1)`,
-      [[...this.#due.keys()]],
-    );
+    const rows = await this.#rows();
     this.open = rows.filter(({ isOpen }) => isOpen).length;
-    for (const { id, updatedMs } of rows) {
-      const due = this.#due.get(id);
-      if (due === undefined || updatedMs <= due.updatedMs) continue;
-      this.#due.delete(id);
-      this.#samples.push(Math.max(0, updatedMs - due.sinceMs));
+    this.clock.look(rows);
+  }
+
+  /** What only stands for a moment, like a job that is waited for, is seen in the middle of a run or never. */
+  async #checkOnAndOn(): Promise<void> {
+    let lastMs = performance.now();
+    while (!this.#stopped) {
+      await sleep(LOOK_MS);
+      if (performance.now() - lastMs < INVARIANTS_MS) continue;
+      await this.checkNow().catch(() => {});
+      lastMs = performance.now();
+    }
+  }
+
+  /** All invariants, in one snapshot. @throws when the database is away */
+  async checkNow(): Promise<void> {
+    const db = openDb(this.#stack.databaseUrl, { poolSize: 1 });
+    try {
+      for (const { name, violations, examples } of await checkInvariants(db)) {
+        if (violations === 0) continue;
+        const problem = `in the middle of the run ${violations} rows break "${name}": ${examples.join(', ')}`;
+        this.violations.push({ check: 'every invariant holds all the time', generation: null, problem });
+      }
+      this.checked += 1;
+    } finally {
+      await db.close().catch(() => {});
     }
   }
 
