@@ -150,7 +150,8 @@ describe('what is sent', () => {
       'user-agent': 'Darkroom/0.0.0',
       'webhook-id': `evt_${id.slice(4)}_cancelled`,
     });
-    const { 'webhook-signature': _1, 'x-webhook-signature': _2, ...plain } = headers;
+    // A signature is random text, which may spell anything.
+    const plain = Object.entries(headers).filter(([name]) => !name.endsWith('-signature'));
     expect(JSON.stringify(plain)).not.toMatch(/evil|forged/);
   });
 
