@@ -1,6 +1,6 @@
 import { recordOutput, renewOutput } from '../db/index.ts';
+import type { Observation } from '../domain/provider.ts';
 import type { ActivityDeps } from './deps.ts';
-import { callsOf } from './job.ts';
 import type { AttemptContext, Job } from './job.ts';
 import { removeUnnamed, StorageTrouble, tellTrouble } from './storage-trouble.ts';
 import { pathOf, storeFile } from './store-file.ts';
@@ -8,10 +8,17 @@ import type { FileOutcome, FileTarget } from './store-file.ts';
 
 /** A link that is dead twice, the second time fresh from the provider, is gone for good. */
 const GONE_FOR_GOOD = 2;
+/** 410 says itself that it is for good: no grace is needed. */
+const SAYS_FOR_GOOD = 'link_410';
 /** One that is the same at each look is believed to be gone after so many times the grace for "no such job". */
 const GRACES = 10;
 /** Files of so many attempts before are looked after once the output is decided; more never died in a row. */
 const EARLIER_ATTEMPTS = 10;
+
+/** One output to fetch, and a further look at its job, which serves all the outputs of this round. */
+export interface FetchTarget extends FileTarget {
+  readonly lookAgain: () => Promise<Observation>;
+}
 
 /**
  * Copies one output into storage and records the end of this attempt. Once begun it is not stopped by the run moving
@@ -21,7 +28,7 @@ const EARLIER_ATTEMPTS = 10;
 export async function fetchOutput(
   deps: ActivityDeps,
   job: Job,
-  target: FileTarget,
+  target: FetchTarget,
   context: AttemptContext,
 ): Promise<{ readonly stored: boolean }> {
   const { generationId, index, attempt } = target;
@@ -32,30 +39,34 @@ export async function fetchOutput(
     storeLeaseMs: job.loaded.generation.plan.timings.storeLeaseMs,
   };
   // Kept also while it waits for a slot, so that nobody else queues for the same output, and while it is scanned.
+  let renewed: Promise<unknown> = Promise.resolve();
   const renewal = setInterval(() => {
-    renewOutput(deps.db, lease).catch(() => undefined);
+    renewed = renewOutput(deps.db, lease).catch(() => undefined);
   }, lease.storeLeaseMs / 3);
   let release: (() => void) | undefined;
+  let outcome: FileOutcome;
   try {
     release = await deps.slots.acquire(target.linkExpiresAt, context.shutdown);
     const isFresh = performance.now() - target.leasedAtMs < lease.storeLeaseMs / 3;
     if (!isFresh && !(await renewOutput(deps.db, lease))) return { stored: false };
-    const outcome = await storeFile(deps, job, target, context).catch((error: unknown): FileOutcome => {
+    outcome = await storeFile(deps, job, target, context).catch((error: unknown): FileOutcome => {
       if (!(error instanceof StorageTrouble)) throw error;
       tellTrouble(deps, error);
       return { result: 'retry', problem: error.problem, gone: false };
     });
-    return await recordEnd(deps, job, target, outcome);
   } finally {
     clearInterval(renewal);
     release?.();
   }
+  // One that is under way would take back the lease that the record frees.
+  await renewed;
+  return recordEnd(deps, job, target, outcome);
 }
 
 async function recordEnd(
   deps: ActivityDeps,
   job: Job,
-  target: FileTarget,
+  target: FetchTarget,
   outcome: FileOutcome,
 ): Promise<{ readonly stored: boolean }> {
   const { generationId, index, attempt } = target;
@@ -65,8 +76,9 @@ async function recordEnd(
   // A record whose answer was lost and that was sent again finds its own file.
   const lost = recorded.outcome === 'lost_race' && (mine === null || recorded.path !== mine);
   if (lost && mine !== null) await removeUnnamed(deps, mine);
-  const isDeadAgain = recorded.state === 'storing' && recorded.goneCount >= GONE_FOR_GOOD;
-  if (isDeadAgain && (await isBelieved(deps, job, target))) {
+  // A trouble of our own between two dead links is not a dead link, however often there was one before.
+  const isDead = recorded.outcome === 'recorded' && outcome.result === 'retry' && outcome.gone;
+  if (isDead && recorded.goneCount >= GONE_FOR_GOOD && (await isBelieved(job, target, outcome.problem))) {
     recorded = await recordOutput(deps.db, { ...id, result: 'lost', problem: 'link_gone' });
   }
   const problem = 'problem' in outcome ? outcome.problem : undefined;
@@ -88,13 +100,17 @@ async function recordEnd(
  * A provider that gives a fresh link at each look has no file behind it any more; where the link is always the same one, the
  * file may come yet for some time after the success.
  */
-async function isBelieved(deps: ActivityDeps, job: Job, { index, url }: FileTarget): Promise<boolean> {
+async function isBelieved(
+  job: Job,
+  { index, url, lookAgain }: FetchTarget,
+  problem: string,
+): Promise<boolean> {
+  if (problem === SAYS_FOR_GOOD) return true;
   const { generation } = job.loaded;
   // No look is recorded after the one that saw the success.
   const sinceSuccessMs = generation.succeeded ? (job.submission.sinceObservedMs ?? 0) : 0;
   if (sinceSuccessMs >= GRACES * generation.plan.timings.notFoundGraceMs) return true;
-  const { provider, options } = callsOf(deps, job);
-  const observation = await provider.observe(job.handle, options);
+  const observation = await lookAgain();
   const now = observation.kind === 'succeeded' ? observation.outputs[index]?.url : undefined;
   return now !== undefined && now !== url;
 }

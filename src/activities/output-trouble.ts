@@ -1,3 +1,4 @@
+import { countOutputProblem } from '../metrics/job-metrics.ts';
 import type { ActivityDeps } from './deps.ts';
 
 /**
@@ -16,12 +17,13 @@ const MESSAGES: Readonly<Record<OutputTrouble, string>> = {
 /** What operators have been told of, by provider, until a file of that provider is stored again. */
 const told = new WeakMap<ActivityDeps['http'], Map<string, Set<OutputTrouble>>>();
 
-/** Tells operators once for all the files of a provider that one trouble stops. */
+/** Counts a trouble of one file, and tells operators once for all the files of a provider that it stops. */
 export function tellOutputTrouble(
   { http, log }: ActivityDeps,
   provider: string,
   problem: OutputTrouble,
 ): void {
+  countOutputProblem(problem);
   const byProvider = told.get(http) ?? new Map<string, Set<OutputTrouble>>();
   told.set(http, byProvider);
   const known = byProvider.get(provider) ?? new Set();

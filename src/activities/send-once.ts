@@ -46,7 +46,7 @@ export async function sendOnce(
   const { timings } = loaded.generation.plan;
   const { answer, called } = await callProvider(deps, loaded, sending);
   countSubmit(sending.access.provider.name, answer.kind);
-  const retryInMs = retryDelayMs(deps, loaded, answer, claim.fence);
+  const retryInMs = retryDelayMs(deps, loaded, answer, sending);
   const record = toRecord(loaded, id, claim, answer, retryInMs);
   const untilMs = leaseStartedMs + timings.submitLeaseMs;
   // What we could not send for a reason of our own says nothing of the provider's health.
@@ -174,7 +174,7 @@ function retryDelayMs(
   deps: ActivityDeps,
   loaded: LoadedGeneration,
   answer: SubmitAnswer,
-  fence: number,
+  { claim: { fence }, id }: Sending,
 ): number {
   const { timings } = loaded.generation.plan;
   // Each try adds events to the history, so the pauses grow whatever the provider asks for.
@@ -185,8 +185,15 @@ function retryDelayMs(
   );
   if (answer.kind === 'capacity') return Math.max(answer.retryAfterMs ?? 0, grown);
   if (answer.kind === 'accepted') return 0;
-  // Also of a refusal: after a lost answer it proves nothing, and the same bytes are sent again.
+  // A definite refusal: the run goes on at once.
+  if (answer.kind === 'refused' && !mayBeUnknown(loaded, id)) return 0;
+  // After a lost answer a refusal proves nothing, and the same bytes are sent again.
   return backoffMs(fence - 1, { initialMs: 1_000, factor: 2, maxMs: 60_000 }, deps.random());
+}
+
+/** Whether an answer to this submission may have been lost; the claim makes one unknown that was found sending. */
+function mayBeUnknown({ submission }: LoadedGeneration, id: string): boolean {
+  return submission?.id === id && (submission.everUnknown || submission.state === 'sending');
 }
 
 function toRecord(

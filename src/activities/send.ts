@@ -155,6 +155,8 @@ function unknownWaitMs(
   const { idempotency, list } = provider.capabilities;
   const named = hints.some(({ jobId }) => jobId !== null);
   if (idempotency !== 'lookup' && !list && !named) return untilDeadlineMs;
-  const grownMs = Math.min(Math.max((submission?.sinceFirstSentMs ?? 0) / 2, 1_000), 60_000);
+  // Not of the first send: one for capacity may lie long before the one that was lost.
+  const sinceMs = submission?.sinceSentMs ?? submission?.sinceFirstSentMs ?? 0;
+  const grownMs = Math.min(Math.max(sinceMs / 2, 1_000), 60_000);
   return Math.min(grownMs, untilDeadlineMs);
 }

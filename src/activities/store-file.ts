@@ -104,7 +104,8 @@ async function fetchFile(
     limits: { maxBytes: job.loaded.generation.plan.outputs.maxBytes, idleMs: IDLE_MS, totalMs: TOTAL_MS },
     signal: context.shutdown,
     write: async (chunk: Uint8Array) => {
-      if (head.length === 0) head = Buffer.from(chunk.subarray(0, HEAD_BYTES));
+      const missing = HEAD_BYTES - head.length;
+      if (missing > 0) head = Buffer.concat([head, chunk.subarray(0, missing)]);
       check.write(chunk);
       await inStorage(() => file.write(chunk));
     },
@@ -121,7 +122,8 @@ async function fetchFile(
 function troubleOf({ answer, keyed, head }: Fetched): OutputTrouble | null {
   if (answer.kind === 'rejected' && answer.reason === 'blocked_host') return 'blocked_host';
   if (!keyed) return null;
-  if (answer.kind === 'gone') return answer.status === 401 || answer.status === 403 ? 'key_refused' : null;
+  // 403 says no such thing: Google's Files API also gives it for a file that is no more, and a look has just proved the key.
+  if (answer.kind === 'gone') return answer.status === 401 ? 'key_refused' : null;
   // Aggregators say so while the file is not there yet, under status 200; no kind of media begins like it.
   const isJson = answer.kind === 'complete' && JSON_HEAD.test(Buffer.from(head).toString('latin1'));
   return isJson ? 'file_not_ready' : null;

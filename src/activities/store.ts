@@ -35,9 +35,13 @@ export async function storeAfterSuccess(
   });
   if (attempts.length === 0) return conclude(deps, job, attempts);
   if ((generation.storeInMs ?? 0) <= 0) return giveUp(deps, job, attempts);
-  const { provider, options } = callsOf(deps, job);
-  const observation = await provider.observe(job.handle, options);
+  const observation = await lookOnce(deps, job);
   return storeOutputs(deps, job, observation, { attempts, leasedAtMs }, context);
+}
+
+function lookOnce(deps: ActivityDeps, job: Job): Promise<Observation> {
+  const { provider, options } = callsOf(deps, job);
+  return provider.observe(job.handle, options);
 }
 
 /** Outputs that this step may store, and when it asked for them by performance.now(). */
@@ -55,13 +59,16 @@ export async function storeOutputs(
   context: AttemptContext,
 ): Promise<Step> {
   const { generation } = job.loaded;
+  let again: Promise<Observation> | undefined;
+  const lookAgain = () => (again ??= lookOnce(deps, job));
   const ends = await Promise.all(
     attempts.map(async ({ index, attempt }) => {
       const url = observation.kind === 'succeeded' ? observation.outputs[index]?.url : undefined;
       const target = { generationId: generation.id, index, attempt };
       if (url !== undefined) {
         const linkExpiresAt = linkExpiry(observation);
-        return fetchOutput(deps, job, { ...target, url, linkExpiresAt, leasedAtMs }, context);
+        const source = { url, linkExpiresAt, leasedAtMs, lookAgain };
+        return fetchOutput(deps, job, { ...target, ...source }, context);
       }
       if (observation.kind !== 'running' && observation.kind !== 'unavailable') {
         // Whatever the provider calls it after a success that we saw: the output is gone there.

@@ -74,19 +74,25 @@ export const OBSERVATION_KINDS = all<Observation['kind']>({
   unavailable: true,
 });
 
-/** Why a file that was there is not stored as an output: our own storage or scanner, or what the scanner found. */
+/** Why an output that was rendered is not stored: our storage, scanner or settings, or what came in the place of its file. */
 export type OutputProblem =
   | 'storage_full'
   | 'storage_unavailable'
   | 'scan_timeout'
   | 'scan_error'
-  | 'infected';
+  | 'infected'
+  | 'blocked_host'
+  | 'key_refused'
+  | 'file_not_ready';
 export const OUTPUT_PROBLEMS = all<OutputProblem>({
   storage_full: true,
   storage_unavailable: true,
   scan_timeout: true,
   scan_error: true,
   infected: true,
+  blocked_host: true,
+  key_refused: true,
+  file_not_ready: true,
 });
 
 /** How an attempt to deliver a webhook ended; `unsent` = it never left us, for want of a secret or a body. */
