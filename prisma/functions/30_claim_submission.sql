@@ -29,8 +29,8 @@ BEGIN
             UPDATE generation SET due_at = s.lease_until WHERE id = g.id;
             RETURN jsonb_build_object('outcome', 'leased', 'inMs', ms_until(s.lease_until));
         END IF;
-        -- Nobody can tell any more whether it was sent.
-        UPDATE submission SET state = 'unknown', unknown_at = coalesce(unknown_at, v_now), lease_until = NULL, problem = 'lease_over', updated_at = v_now
+        -- Nobody can tell any more whether it was sent. updated_at stays that of the send: the time until it may be sent again counts from there.
+        UPDATE submission SET state = 'unknown', unknown_at = coalesce(unknown_at, v_now), lease_until = NULL, problem = 'lease_over'
         WHERE id = s.id RETURNING * INTO s;
         PERFORM move_stage(g.id, 'submission_unknown');
     END IF;

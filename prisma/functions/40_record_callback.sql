@@ -67,15 +67,16 @@ BEGIN
             UPDATE generation SET wake_requested_at = coalesce(wake_requested_at, v_now) WHERE id = g.id;
         END IF;
     END IF;
-    IF g.completed_at IS NOT NULL AND v_terminal AND s.ended_at IS NULL
-        AND (s.late_due_at IS NOT NULL OR s.provider_job_id IS NOT NULL AND v_outcome <> 'duplicate') THEN
-        -- Also after the last planned look, when nobody else would come to book it.
-        UPDATE submission SET late_due_at = least(late_due_at, v_now) WHERE id = s.id;
-    END IF;
-    IF (g.completed_at IS NOT NULL OR s.state IN ('refused', 'abandoned')) AND v_outcome <> 'duplicate' AND s.provider_job_id IS NULL
-        AND s.first_sent_at IS NOT NULL AND p ->> 'jobId' IS NOT NULL THEN
-        -- No run waits for the job of a dead submission: the loop of late observations asks for it and attaches it.
-        UPDATE submission SET late_due_at = least(late_due_at, v_now) WHERE id = s.id;
+    -- A look now, also after the last planned one, when nobody else would come to book it; and at a job that is named for a dead submission,
+    -- for which no run waits: the loop of late observations asks for it and attaches it.
+    IF v_outcome <> 'duplicate' AND (
+        g.completed_at IS NOT NULL AND v_terminal AND s.ended_at IS NULL AND (s.late_due_at IS NOT NULL OR s.provider_job_id IS NOT NULL)
+        OR (g.completed_at IS NOT NULL OR s.state IN ('refused', 'abandoned')) AND s.provider_job_id IS NULL AND s.first_sent_at IS NOT NULL
+            AND p ->> 'jobId' IS NOT NULL) THEN
+        -- It uses up none of those that are planned, as that of an operator; past the cap it does, so that there is an end.
+        UPDATE submission SET late_due_at = least(late_due_at, v_now),
+            late_count = CASE WHEN late_due_at > v_now AND v_outcome = 'recorded' THEN greatest(late_count - 1, -1) ELSE late_count END
+        WHERE id = s.id;
     END IF;
     IF g.completed_at IS NOT NULL AND v_outcome <> 'duplicate' AND s.provider_job_id IS NULL AND s.first_sent_at IS NOT NULL AND p ->> 'jobId' IS NOT NULL THEN
         -- The job of a submission that ended unresolved: a run attaches it, so that it is cancelled and its cost booked.

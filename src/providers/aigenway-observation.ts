@@ -3,7 +3,7 @@ import { scaledText } from './amounts.ts';
 import type { AigenwayTask } from './aigenway-schemas.ts';
 import { USUAL_CONTENT_CODES } from './content-codes.ts';
 import { safeCode } from './json-answer.ts';
-import { outputsFrom } from './output-urls.ts';
+import { linkEnd, outputsFrom } from './output-urls.ts';
 
 /** 100,000,000 units are one USD. */
 const UNIT_PLACES = 8;
@@ -53,14 +53,14 @@ function linkExpiry(task: AigenwayTask): Date | null {
 
 function succeeded(task: AigenwayTask, nowMs: number): Observation {
   const { status } = task;
-  const linkExpiresAt = linkExpiry(task);
   const cost = aigenwayCost(task.reserved_amount);
   const outputs = outputsFrom(filesOf(task).map(({ url }) => url));
+  const linkExpiresAt = linkEnd(linkExpiry(task), outputs, nowMs);
   const gone = linkExpiresAt !== null && linkExpiresAt.getTime() <= nowMs;
   if (outputs.length === 0 && !gone) {
     return { kind: 'failed', status, code: 'no_output', reason: 'succeeded_without_output', cost };
   }
-  return { kind: 'succeeded', status, outputs: gone ? [] : outputs, linkExpiresAt, cost };
+  return { kind: 'succeeded', status, outputs, linkExpiresAt, cost };
 }
 
 /** One task as an observation; unknown strings mean still running. */

@@ -4,7 +4,7 @@ import { decimalText } from './amounts.ts';
 import type { BflTask } from './bfl-schemas.ts';
 import { USUAL_CONTENT_CODES } from './content-codes.ts';
 import { safeCode } from './json-answer.ts';
-import { outputsFrom } from './output-urls.ts';
+import { linkEnd, outputsFrom } from './output-urls.ts';
 
 type Meaning = 'running' | 'succeeded' | 'failed' | 'moderated' | 'not_found';
 
@@ -51,15 +51,12 @@ export function bflCost(amount: unknown, unit: string, final: boolean): Provider
 
 const SIGNED_END = /^(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:\d\d)?$/;
 
-/**
- * When a link ends: by the `se` of its own signature, UTC where that names no zone, else `linkTtlMs` from now. An end that
- * is past counts as none: our clock may be wrong, and whether the link is dead is for the download to find out.
- */
-function linkExpiry(url: string, linkTtlMs: number, nowMs: number): Date {
+/** When a link ends by the `se` of its own signature, UTC where that names no zone; null where it has none. */
+function signedEnd(url: string): Date | null {
   const until = new URL(url).searchParams.get('se') ?? '';
   const [, time, zone = 'Z'] = SIGNED_END.exec(until) ?? [];
   const signed = time === undefined ? Number.NaN : Date.parse(`${time}${zone}`);
-  return new Date(signed > nowMs ? signed : nowMs + linkTtlMs);
+  return Number.isNaN(signed) ? null : new Date(signed);
 }
 
 function succeeded(task: BflTask, { costUnit, linkTtlMs }: BflReading, nowMs: number): Observation {
@@ -70,13 +67,8 @@ function succeeded(task: BflTask, { costUnit, linkTtlMs }: BflReading, nowMs: nu
   if (output === undefined) {
     return { kind: 'failed', status, code: 'no_output', reason: 'succeeded_without_output', cost };
   }
-  return {
-    kind: 'succeeded',
-    status,
-    outputs,
-    linkExpiresAt: linkExpiry(output.url, linkTtlMs, nowMs),
-    cost,
-  };
+  const linkExpiresAt = linkEnd(signedEnd(output.url), outputs, nowMs) ?? new Date(nowMs + linkTtlMs);
+  return { kind: 'succeeded', status, outputs, linkExpiresAt, cost };
 }
 
 function failed(task: BflTask, moderated: boolean, costUnit: string): Observation {

@@ -4,6 +4,7 @@ import { USUAL_CONTENT_CODES } from './content-codes.ts';
 import type { InfroJob } from './infro-schemas.ts';
 import { safeCode } from './json-answer.ts';
 import { nestedOutputs } from './nested-urls.ts';
+import { linkEnd } from './output-urls.ts';
 
 /** INFRO's status strings, exact: never lower-cased, never guessed (providers.md §2). */
 const STATUS = new Map<string, 'running' | 'succeeded' | 'failed' | 'cancelled'>([
@@ -41,7 +42,7 @@ function costOf(job: InfroJob, unit: string): ProviderCost | null {
 function succeeded(job: InfroJob, reading: InfroReading, nowMs: number): Observation {
   const outputs = nestedOutputs(job.output, reading.outputKeys);
   const cost = costOf(job, reading.costUnit);
-  const linkExpiresAt = linkExpiry(job);
+  const linkExpiresAt = linkEnd(linkExpiry(job), outputs, nowMs);
   // `output: null` is documented as "after expiry"; before a known expiry it can only mean that there never was one.
   const gone = job.output === null && (linkExpiresAt === null || linkExpiresAt.getTime() <= nowMs);
   if (outputs.length === 0 && !gone) {

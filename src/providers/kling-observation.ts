@@ -2,7 +2,7 @@ import type { Observation, ProviderOutput } from '../domain/provider.ts';
 import { safeCode } from './json-answer.ts';
 import { klingCost } from './kling-cost.ts';
 import type { KlingTask } from './kling-schemas.ts';
-import { outputsFrom } from './output-urls.ts';
+import { linkEnd, outputsFrom } from './output-urls.ts';
 
 /** Kling 3.0's status strings, exact. The older API says `succeed`: here that is an unknown string. */
 const STATUS = new Map<string, 'running' | 'succeeded' | 'failed'>([
@@ -60,7 +60,7 @@ export function klingObservation(task: KlingTask, reading: KlingReading, nowMs: 
     };
   }
   const outputs = videos(task);
-  const linkExpiresAt = linkExpiry(task, reading.outputTtlMs);
+  const linkExpiresAt = linkEnd(linkExpiry(task, reading.outputTtlMs), outputs, nowMs);
   const gone = linkExpiresAt !== null && linkExpiresAt.getTime() <= nowMs;
   if (outputs.length === 0 && !gone) {
     return { kind: 'failed', status, code: 'no_output', reason: 'succeeded_without_output', cost };

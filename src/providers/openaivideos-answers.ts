@@ -16,11 +16,17 @@ const KEY_TROUBLE: SubmitAnswerRule = {
  * What error answers prove where a submit may have gone to several upstreams, of which the last one answers: New API asks
  * another channel after a 5xx, a 429 or no answer, also of one that took the job (controller/relay.go, RelayTask). So only
  * what is said before any is asked refuses: by its middleware (key, rate limit, no channel), by its own list of words, by
- * the user's quota, which is taken once before the first, and by what all channels check alike (relay_utils.go).
+ * the user's quota, which is taken once before the first, and of what makes a body unreadable to all channels alike
+ * (relay_utils.go). Its `invalid_request` is none of these: forks of it say so for one channel.
  */
 const RETRIED: readonly SubmitAnswerRule[] = [
   KEY_TROUBLE,
-  { statuses: [503], code: /^model_not_found$/, means: { kind: 'refused', code: 'provider_unavailable' } },
+  {
+    statuses: [503],
+    code: /^model_not_found$/,
+    type: GATEWAY,
+    means: { kind: 'refused', code: 'provider_unavailable' },
+  },
   {
     statuses: [400, 403, 500],
     code: /^sensitive_words_detected$/,
@@ -33,7 +39,7 @@ const RETRIED: readonly SubmitAnswerRule[] = [
   },
   {
     statuses: [400],
-    code: /^(invalid_request|invalid_json|invalid_multipart_form|missing_model)$/,
+    code: /^(invalid_json|invalid_multipart_form|missing_model)$/,
     means: { kind: 'refused', code: 'invalid_input' },
   },
   {

@@ -4,6 +4,7 @@ import { USUAL_CONTENT_CODES } from './content-codes.ts';
 import { safeCode } from './json-answer.ts';
 import { nestedOutputs } from './nested-urls.ts';
 import { hasJobError, videosError, type Video } from './openaivideos-schemas.ts';
+import { linkEnd } from './output-urls.ts';
 
 const FIRST_TIME_MS = 1e12;
 
@@ -57,13 +58,12 @@ function succeeded(job: Video, reading: VideosReading, nowMs: number): Observati
   const { status, id } = job;
   // A success that is a refusal: an error beside it counts.
   if (hasJobError(job)) return failed(job, reading);
-  const linkExpiresAt = endOfLinks(job, reading);
   const cost = costOf(job, reading.costUnit);
   const outputs =
     reading.outputKeys === null
       ? [{ url: reading.contentUrl(id) }]
       : nestedOutputs(job, reading.outputKeys).filter(({ url }) => !url.startsWith('data:'));
-  // An output that is named is tried, whatever our clock says of its end; this tells only why there is none.
+  const linkExpiresAt = linkEnd(endOfLinks(job, reading), outputs, nowMs);
   const over = linkExpiresAt !== null && linkExpiresAt.getTime() <= nowMs;
   return outputs.length === 0 && !over
     ? { kind: 'failed', status, code: 'no_output', reason: 'succeeded_without_output', cost }

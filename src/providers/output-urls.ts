@@ -12,6 +12,14 @@ export function isUsableOutput(text: string): boolean {
   return (protocol === 'https:' || protocol === 'http:') && username === '' && password === '';
 }
 
+/**
+ * Until when links live, as it counts. An end that our clock calls past says nothing while the provider still lists the
+ * outputs, for a clock may be wrong: null, and the download decides. Without outputs it stays: it tells gone from never made.
+ */
+export function linkEnd(end: Date | null, outputs: readonly ProviderOutput[], nowMs: number): Date | null {
+  return end !== null && outputs.length > 0 && end.getTime() <= nowMs ? null : end;
+}
+
 /** The usable URLs among these values as outputs: in order, each once, at most 64. */
 export function outputsFrom(values: readonly unknown[]): readonly ProviderOutput[] {
   const urls = values.filter((value): value is string => typeof value === 'string' && isUsableOutput(value));

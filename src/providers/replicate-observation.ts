@@ -3,7 +3,7 @@ import { isInlineFile } from '../net/data-url.ts';
 import { matchesHosts } from '../net/hosts.ts';
 import { decimalText } from './amounts.ts';
 import { safeCode } from './json-answer.ts';
-import { isUsableOutput } from './output-urls.ts';
+import { isUsableOutput, linkEnd } from './output-urls.ts';
 import type { ReplicatePrediction } from './replicate-schemas.ts';
 
 const MAX_OUTPUTS = 64;
@@ -76,7 +76,8 @@ function succeeded(prediction: ReplicatePrediction, reading: ReplicateReading, n
   }
   const completedMs = Date.parse(prediction.completed_at ?? '');
   const sinceMs = Number.isNaN(completedMs) ? nowMs : Math.min(completedMs, nowMs);
-  return { kind: 'succeeded', status, outputs, linkExpiresAt: new Date(sinceMs + reading.dataTtlMs), cost };
+  const linkExpiresAt = linkEnd(new Date(sinceMs + reading.dataTtlMs), outputs, nowMs);
+  return { kind: 'succeeded', status, outputs, linkExpiresAt, cost };
 }
 
 /** `error` is free text of the model; a code such as `(E005)` at its end is all that is kept. */

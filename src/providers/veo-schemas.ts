@@ -52,11 +52,13 @@ export type VeoVideoResponse = z.infer<typeof videoResponse>;
 
 const object = z.record(z.string(), z.unknown());
 
-/** The members of an object but its type's name, none for null and what is left out; null for what is no object. */
+/** The members of an object that are not null, but its type's name; none for null itself, null for what is no object. */
 function membersOf(value: unknown): Readonly<Record<string, unknown>> | null {
   const found = object.safeParse(value ?? {}).data;
   if (found === undefined) return null;
-  return Object.fromEntries(Object.entries(found).filter(([name]) => name !== '@type'));
+  return Object.fromEntries(
+    Object.entries(found).filter(([name, member]) => name !== '@type' && member !== null),
+  );
 }
 
 /** Whether there are members, and none of these names. */

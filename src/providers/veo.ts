@@ -163,14 +163,18 @@ export function createVeoProvider(config: VeoConfig): Provider {
 
 /** Parts of an audience that are the same for all of Google's customers. */
 const COMMON_PART = /google|generativelanguage|^v\d/i;
+/** An id or number of a project; of none in particular is Google's `-`. */
+const PROJECT = /^[a-z0-9]/i;
 
 /** Whether no tokens for others fit: an audience as it is, or one with a `*` after a part that only its owner has. */
 function isOwnAudience(audience: string): boolean {
   if (!/^[\x21-\x7e]{8,500}$/.test(audience)) return false;
   const [before = '', ...rest] = audience.split('*');
   if (rest.length === 0) return true;
-  const parts = before.split('/').filter((part) => !COMMON_PART.test(part));
-  const isOwn = parts.some((part) => part.length >= 16 || /[\d.]/.test(part));
+  const parts = before.split('/');
+  const isOwn = parts.some((part, at) =>
+    parts[at - 1] === 'projects' ? PROJECT.test(part) : /[\d.]/.test(part) && !COMMON_PART.test(part),
+  );
   return rest.join('*') === '' && before.endsWith('/') && isOwn;
 }
 
@@ -179,7 +183,7 @@ const audienceList = z
   .transform((text) => text.split(',').map((entry) => entry.trim()))
   .refine(
     (audiences) => audiences.every(isOwnAudience),
-    'must be the "aud" of the tokens that Google sends you, separated by commas; a * at the end stands for any rest, and only after a / with a part before it that is yours alone: with a digit, a host name, or of 16 characters, for example projects/123456789012/*',
+    'must be the "aud" of the tokens that Google sends you, separated by commas; a * at the end stands for any rest, and only after a / with a part before it that is yours alone: a project, a host name, or one with a digit, for example projects/123456789012/*',
   );
 
 /** Veo in the registry. */

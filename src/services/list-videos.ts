@@ -1,15 +1,14 @@
 import { listVideoPlaces, type VideoPlace } from '../db/read-videos.ts';
-import { readGenerationsById } from '../db/read-generations.ts';
+import { findGeneration, readGenerationsById } from '../db/read-generations.ts';
 import { viewGeneration } from '../domain/generation-view.ts';
 import { VIDEO_METHODS, viewVideo, type VideoView } from '../domain/video-view.ts';
 import type { ServiceContext } from './context.ts';
 import { generationFacts } from './generation-facts.ts';
-import { findVideoRow } from './read-video.ts';
 
 export interface ListVideosInput {
   readonly tenantId: string;
   readonly order: 'asc' | 'desc';
-  /** Id of the last video of the page before. */
+  /** `last_id` of the page before. */
   readonly after: string | undefined;
   readonly limit: number;
 }
@@ -18,25 +17,29 @@ export interface VideoPage {
   readonly data: readonly VideoView[];
   readonly has_more: boolean;
   readonly first_id: string | null;
+  /** Of the last one; of an empty page with more behind it the last place that was looked at. */
   readonly last_id: string | null;
 }
 
-/** Deleted videos stand between the others: a page that has one ends after so many rows. */
+/** Deleted videos stand between the others: a page that has one ends after so many rows, one that has none after more. */
 const MAX_LOOKED_AT = 5_000;
+const MAX_LOOKED_AT_FOR_ONE = 50_000;
 const MAX_ROUND = 2_000;
 
 /**
- * One page by time of creation. Among very many deleted videos a page may end early, with `has_more`, but not before it has
- * one: clients take an empty page for the last. @returns null for an `after` that is no video of the tenant
+ * One page by time of creation. Among very many deleted videos a page may end early, with `has_more`; where it found none
+ * among so many that one call must end, it is empty, and its `last_id` leads on. Official clients take that for the last
+ * page, which it mostly is: behind so many there is rarely another, and an error would end each of their lists.
+ * @returns null for an `after` that is no generation of the tenant
  */
 export async function listVideos(
   ctx: Pick<ServiceContext, 'db' | 'links'>,
   { tenantId, order, after, limit }: ListVideosInput,
 ): Promise<VideoPage | null> {
-  // One that was deleted since is still a place.
-  const start = after === undefined ? null : await findVideoRow(ctx, { tenantId, id: after });
+  // A place is also one that was deleted, or is of another method: an empty page may end there.
+  const start = after === undefined ? null : await findGeneration(ctx.db, tenantId, after);
   if (after !== undefined && start === null) return null;
-  const { shown, hasMore } = await findPage(ctx, { tenantId, order, limit, start });
+  const { shown, hasMore, endId } = await findPage(ctx, { tenantId, order, limit, start });
   const rows = await readGenerationsById(
     ctx.db,
     tenantId,
@@ -47,13 +50,20 @@ export async function listVideos(
     const row = byId.get(id);
     return row === undefined ? [] : [viewVideo(viewGeneration(generationFacts(row, ctx.links)))];
   });
-  return { data, has_more: hasMore, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
+  return { data, has_more: hasMore, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? endId };
+}
+
+interface FoundPlaces {
+  readonly shown: readonly VideoPlace[];
+  readonly hasMore: boolean;
+  /** Where the search ended while there was more. */
+  readonly endId: string | null;
 }
 
 async function findPage(
   { db }: Pick<ServiceContext, 'db'>,
   search: Omit<ListVideosInput, 'after'> & { readonly start: { createdAt: Date; id: string } | null },
-): Promise<{ readonly shown: readonly VideoPlace[]; readonly hasMore: boolean }> {
+): Promise<FoundPlaces> {
   const { tenantId, order, limit, start } = search;
   const found: VideoPlace[] = [];
   let after = start;
@@ -71,10 +81,10 @@ async function findPage(
     if (places.length < round) break;
     after = places.at(-1) ?? null;
     lookedAt += places.length;
-    // Whoever goes on from an empty page by its last video has none to go on from.
-    if (found.length > 0 && found.length <= limit && lookedAt >= MAX_LOOKED_AT) {
-      return { shown: found, hasMore: true };
+    const most = found.length > 0 ? MAX_LOOKED_AT : MAX_LOOKED_AT_FOR_ONE;
+    if (found.length <= limit && lookedAt >= most) {
+      return { shown: found, hasMore: true, endId: after?.id ?? null };
     }
   }
-  return { shown: found.slice(0, limit), hasMore: found.length > limit };
+  return { shown: found.slice(0, limit), hasMore: found.length > limit, endId: null };
 }

@@ -124,13 +124,13 @@ async function checkList(
   return byId && job.externalId !== key ? ['the list does not show our external id'] : [];
 }
 
-/** An estimate may be told with the acceptance only. */
+/** A cost, of whatever kind, may be told with the acceptance only. */
 function costDifferences(
   { capabilities: { cost: promised } }: Provider,
   told: ProviderCost | null,
   estimated: ProviderCost | null,
 ): string[] {
-  const found = promised === 'estimate' ? (told ?? estimated) : told;
+  const found = told ?? estimated;
   return promised === 'none' || found !== null
     ? []
     : [`no cost was told, though the adapter expects one (${promised})`];

@@ -5,12 +5,10 @@ import { claimOutputs, settle } from '../../src/db/index.ts';
 import { createFilesystemStorage } from '../../src/storage/filesystem.ts';
 import { StorageError } from '../../src/storage/index.ts';
 import type { FileScan, ScanVerdict, Storage } from '../../src/storage/types.ts';
-import { jobMetrics } from '../../src/metrics/job-metrics.ts';
 import { useDatabase } from '../db/database.ts';
 import { PRICE } from '../db/fixtures.ts';
-import { parseSamples } from '../metrics/samples.ts';
 import { eventually } from '../simulators/control.ts';
-import { serve, settles, startBench, VIDEO } from './storing.ts';
+import { counted, serve, settles, startBench, VIDEO } from './storing.ts';
 
 const test = useDatabase();
 const SUCCEEDED = { state: 'succeeded', errorCode: null } as const;
@@ -32,12 +30,6 @@ function disk(root: string, full: () => boolean): Storage {
       },
     });
   });
-}
-
-/** How many attempts were counted for this problem so far. */
-async function counted(problem: string): Promise<number> {
-  const samples = parseSamples(await jobMetrics.metrics());
-  return samples.find(({ labels }) => labels['problem'] === problem)?.value ?? 0;
 }
 
 describe('a storage in trouble', () => {

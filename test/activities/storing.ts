@@ -12,10 +12,12 @@ import type { Observation } from '../../src/domain/provider.ts';
 import type { FrozenPlan } from '../../src/domain/plan.ts';
 import type { Step } from '../../src/domain/step.ts';
 import type { Timings } from '../../src/domain/timings.ts';
+import { jobMetrics } from '../../src/metrics/job-metrics.ts';
 import { makeMp4 } from '../../src/simulators/media/mp4.ts';
 import { createFilesystemStorage } from '../../src/storage/filesystem.ts';
 import type { TestDb } from '../db/database.ts';
 import { accepted, newTenant, planFor } from '../db/fixtures.ts';
+import { parseSamples } from '../metrics/samples.ts';
 import { createClient, startHttp } from '../net/servers.ts';
 
 export const VIDEO = makeMp4('an output', 5);
@@ -56,7 +58,7 @@ export interface BenchOptions {
   readonly plan?: (plan: FrozenPlan) => FrozenPlan;
   readonly deps?: (made: ActivityDeps, root: string) => Partial<ActivityDeps>;
   /** What the provider says at the nth look; default: succeeded, with fresh links. */
-  readonly observe?: (look: number, links: readonly string[]) => Observation;
+  readonly observe?: (look: number, links: readonly string[]) => Observation | Promise<Observation>;
   readonly downloadAuth?: (url: URL, key: string) => Record<string, string>;
 }
 
@@ -173,6 +175,12 @@ export function succeeded(urls: readonly string[], linkExpiresAt: Date | null = 
     linkExpiresAt,
     cost: null,
   };
+}
+
+/** How many attempts this process has counted for this problem so far. */
+export async function counted(problem: string): Promise<number> {
+  const samples = parseSamples(await jobMetrics.metrics());
+  return samples.find(({ labels }) => labels['problem'] === problem)?.value ?? 0;
 }
 
 /** The step that proposes this end. */

@@ -1,4 +1,4 @@
-/** Pages of `GET /v1/videos` across very many deleted ones, more than one page looks at. */
+/** Pages of `GET /v1/videos` across very many deleted ones, more than one page looks at, and more than one answer does. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDb, type Db } from '../../src/db/index.ts';
 import { createTestDatabase, type TestDatabase } from '../support/stack.ts';
@@ -9,6 +9,8 @@ import { asReplica, cancel, createVideo, del, idOf, WISH } from './videos.ts';
 /** More than the rows that end a page. */
 const DELETED = 8_000;
 const AT_ONCE = 1_000;
+/** More than the rows that end a page without any. */
+const DELETED_IN_VAIN = 53_000;
 
 let database: TestDatabase;
 let db: Db;
@@ -16,6 +18,12 @@ let api: TestApi;
 let tenant: TestTenant;
 /** Those that stand, newest first: one, the deleted ones, two. */
 const standing: string[] = [];
+
+async function cancelled(of: TestTenant, prompt: string): Promise<string> {
+  const id = idOf(await createVideo(api.url, of, { ...WISH, prompt }));
+  await cancel(api.url, of, id);
+  return id;
+}
 
 /** A row again and again, each a millisecond after the one before; what hangs on a row is not needed to list it. */
 async function copy(id: string, from: number, to: number): Promise<void> {
@@ -40,17 +48,12 @@ beforeAll(async () => {
   db = openDb(database.url, { poolSize: 5, connectWithinMs: 60_000 });
   api = await startApi(db);
   tenant = await newTenant(db);
-  const make = async (prompt: string) => {
-    const id = idOf(await createVideo(api.url, tenant, { ...WISH, prompt }));
-    await cancel(api.url, tenant, id);
-    return id;
-  };
-  standing.unshift(await make('first'));
-  standing.unshift(await make('second'));
-  const deleted = await make('deleted');
+  standing.unshift(await cancelled(tenant, 'first'));
+  standing.unshift(await cancelled(tenant, 'second'));
+  const deleted = await cancelled(tenant, 'deleted');
   await del(api.url, tenant, deleted);
   for (let from = 1; from <= DELETED; from += AT_ONCE) await copy(deleted, from, from + AT_ONCE - 1);
-  const last = await make('last');
+  const last = await cancelled(tenant, 'last');
   await asReplica(
     db,
     `UPDATE generation SET created_at = created_at + interval '1 hour' WHERE id = $1`,
@@ -92,5 +95,36 @@ describe(`a list with ${DELETED} deleted ones in a row`, () => {
 
   it('ends a page early rather than looking at all of them for it', async () => {
     expect(await pages('limit=3')).toEqual([[standing[0]], standing.slice(1)]);
+  });
+});
+
+describe(`a list with ${DELETED_IN_VAIN} deleted ones in a row`, () => {
+  let other: TestTenant;
+  let first: string;
+  beforeAll(async () => {
+    other = await newTenant(db);
+    first = await cancelled(other, 'first');
+    const deleted = await cancelled(other, 'deleted');
+    await del(api.url, other, deleted);
+    // Behind those of the other tenant, whose ids are made of the same numbers.
+    const end = DELETED + DELETED_IN_VAIN;
+    for (let from = DELETED + 1; from <= end; from += AT_ONCE) await copy(deleted, from, from + AT_ONCE - 1);
+  });
+  const page = async (query: string) => {
+    const { first_id, last_id, ...answer } = (await get(api.url, other, `/v1/videos?${query}`)).json();
+    const { data, has_more } = answer as unknown as Page;
+    return { ids: data.map(({ id }) => id), first_id, last_id: last_id as string | null, has_more };
+  };
+
+  it('has an empty page, behind whose last place it goes on', async () => {
+    const none = await page('limit=3');
+    expect(none).toMatchObject({ ids: [], first_id: null, has_more: true });
+    const end = { ids: [first], first_id: first, last_id: first, has_more: false };
+    expect(await page(`limit=3&after=${none.last_id}`)).toEqual(end);
+    expect(await page('limit=3&order=asc')).toEqual({ ...end, has_more: true });
+    const behind = await page(`limit=3&order=asc&after=${first}`);
+    expect(behind).toMatchObject({ ids: [], first_id: null, has_more: true });
+    const nothing = { ids: [], first_id: null, last_id: null, has_more: false };
+    expect(await page(`limit=3&order=asc&after=${behind.last_id}`)).toEqual(nothing);
   });
 });

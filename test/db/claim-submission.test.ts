@@ -102,11 +102,14 @@ describe('claim_submission: a lease that is over', () => {
     const id = await create(test.db, await newTenant(test.db));
     await send(test.db, id, { leaseMs: 5 });
     await sleep(20);
+    const { updatedAt } = await submissionOf(test.db, id);
     expect(await claimSubmission(test.db, claimOf(id))).toEqual({ outcome: 'unknown' });
     expect(await submissionOf(test.db, id)).toMatchObject({
       state: 'unknown',
       problem: 'lease_over',
       leaseUntil: null,
+      // Still the time of the send, from which a lookup provider's *not found* counts.
+      updatedAt,
     });
     expect(await facts(test.db, id)).toMatchObject({
       state: 'running',

@@ -9,10 +9,12 @@ const test = useDatabase();
 let keys = 0;
 
 /** A submission that expects its callback under a key of its own. */
-async function sent(): Promise<{ id: string; fence: number; needed: () => Promise<boolean> }> {
+async function sent(
+  over: { readonly deadlineSeconds?: number } = {},
+): Promise<{ id: string; fence: number; needed: () => Promise<boolean> }> {
   keys += 1;
   const callbackKeyId = `key-${keys}`;
-  const id = await create(test.db, await newTenant(test.db), { deadlineSeconds: 0 });
+  const id = await create(test.db, await newTenant(test.db), { deadlineSeconds: 0, ...over });
   const fence = await send(test.db, id, { callbackKeyId });
   return { id, fence, needed: async () => (await liveCallbackKeyIds(test.db)).includes(callbackKeyId) };
 }
@@ -47,6 +49,24 @@ describe('the key of a callback token is needed', () => {
     const by = { actor: 'cli:ann', reason: 'not there', submission: null };
     await declareNotAccepted(test.db, { ...by, generationId: id, resubmit: false });
     expect(await needed()).toBe(true);
+  });
+
+  it('by one that was sent again, also after a search in vain: its generation is open, and its end plans more', async () => {
+    const { id, fence, needed } = await sent({ deadlineSeconds: 900 });
+    await answer(test.db, id, fence, 'unknown');
+    const by = { actor: 'cli:ann', reason: 'not there', submission: null };
+    await declareNotAccepted(test.db, { ...by, generationId: id, resubmit: true });
+    expect(await postponeLateSearch(test.db, submissionId(id, 1))).toBe(false);
+    expect(await needed()).toBe(true);
+    await send(test.db, id, { ordinal: 2, callbackKeyId: null });
+    await accept(test.db, id, `job-2-${id}`, 2);
+    await observe(test.db, id, 'failed', { submissionId: submissionId(id, 2) });
+    await settle(test.db, id, { state: 'failed', errorCode: 'provider_failed' });
+    for (const left of [true, true, false]) {
+      expect(await needed()).toBe(true);
+      expect(await postponeLateSearch(test.db, submissionId(id, 1))).toBe(left);
+    }
+    expect(await needed()).toBe(false);
   });
 
   it('by no job that has ended', async () => {

@@ -49,6 +49,11 @@ async function spacingMs(id: string): Promise<number | null> {
   const { observedAt, lateDueAt } = await submissionOf(test.db, id);
   return lateDueAt === null ? null : lateDueAt.getTime() - observedAt!.getTime();
 }
+/** By the database's clock. */
+async function nowMs(): Promise<number> {
+  const [row] = await test.sql<{ now: Date }>('SELECT clock_timestamp() AS now');
+  return row!.now.getTime();
+}
 async function sinceEndMs(id: string): Promise<number> {
   const { lateDueAt } = await submissionOf(test.db, id);
   return lateDueAt!.getTime() - (await generationOf(test.db, id)).completedAt!.getTime();
@@ -83,10 +88,12 @@ describe('the next look', () => {
   it('so for a job that is searched for', async () => {
     const id = await unresolved();
     await endedAgo(id, 25);
-    const [{ now }] = (await test.sql<{ now: Date }>('SELECT clock_timestamp() AS now')) as [{ now: Date }];
+    const from = await nowMs();
     expect(await postponeLateSearch(test.db, submissionId(id, 1))).toBe(true);
-    const { lateDueAt } = await submissionOf(test.db, id);
-    expect(lateDueAt!.getTime() - now.getTime()).toBeGreaterThanOrEqual(10 * MINUTE_MS - 1);
+    const until = await nowMs();
+    const searchedMs = (await submissionOf(test.db, id)).lateDueAt!.getTime() - 10 * MINUTE_MS;
+    expect(searchedMs).toBeGreaterThanOrEqual(from - 1);
+    expect(searchedMs).toBeLessThanOrEqual(until + 1);
   });
 
   it('a job that became known after the last search has all its looks', async () => {
@@ -101,6 +108,45 @@ describe('the next look', () => {
       await observe(test.db, id, 'running');
       expect(await spacingMs(id)).toBe(expected);
     }
+  });
+});
+
+describe('callbacks before a planned look', () => {
+  const receiveEnd = (id: string, eventKey: string) =>
+    receive(test.db, { submissionId: submissionId(id, 1), jobId: `job-${id}`, terminal: true, eventKey });
+
+  it('each that tells an end brings a look of its own; those planned still come, and a repeat brings none', async () => {
+    const id = await expired();
+    for (const hours of [1, 6, 24]) {
+      for (const nth of ['one', 'two', 'three']) {
+        await receiveEnd(id, `${nth} before ${hours} h`);
+        expect(await dueNow(id)).toHaveLength(1);
+        await observe(test.db, id, 'running');
+        expect(await sinceEndMs(id)).toBe(hours * HOUR_MS);
+        expect(await receiveEnd(id, `${nth} before ${hours} h`)).toMatchObject({ outcome: 'duplicate' });
+        expect(await sinceEndMs(id)).toBe(hours * HOUR_MS);
+      }
+      await observe(test.db, id, 'running');
+    }
+    expect((await submissionOf(test.db, id)).lateDueAt).toBeNull();
+  });
+
+  it('so each that names a job which is not there', async () => {
+    const id = await unresolved();
+    for (const jobId of ['stray-1', 'stray-2', 'stray-3']) {
+      await receive(test.db, { submissionId: submissionId(id, 1), jobId });
+      expect(await dueNow(id)).toHaveLength(1);
+      expect(await postponeLateSearch(test.db, submissionId(id, 1))).toBe(true);
+      expect(await sinceEndMs(id)).toBe(HOUR_MS);
+    }
+  });
+
+  it('past the most that are kept, a look counts as a planned one', async () => {
+    const id = await expired();
+    await test.sql('UPDATE submission SET callback_count = 100 WHERE generation_id = $1', [id]);
+    expect(await receiveEnd(id, 'one too many')).toMatchObject({ outcome: 'capped' });
+    await observe(test.db, id, 'running');
+    expect(await sinceEndMs(id)).toBe(6 * HOUR_MS);
   });
 });
 

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
@@ -21,23 +20,7 @@ import { newId } from '../../src/domain/ids.ts';
 import { createTestDatabase } from '../support/stack.ts';
 import type { TestDatabase } from '../support/stack.ts';
 import { newGeneration, observe } from './fixtures.ts';
-
-const FOLDER = new URL('../../prisma/migrations/', import.meta.url);
-const VERSION_0_1 = ['20261129100000_tables', '20261129100100_functions'];
-const VERSION_0_2 = [
-  '20261129200000_money_tables',
-  '20261129200050_routing_tables',
-  '20261129200100_money_functions',
-];
-const VERSION_0_3 = ['20261130100000_delivery_tables', '20261130100100_delivery_functions'];
-const LATER = [
-  '20261130200000_operating_tables',
-  '20261130200100_operating_functions',
-  '20261130300000_flat_tables',
-  '20261130300010_flat_deliveries',
-  '20261130300020_flat_callbacks',
-  '20261130300100_flat_functions',
-];
+import { apply } from './versions.ts';
 
 let database: TestDatabase;
 let client: pg.Client;
@@ -64,12 +47,6 @@ afterAll(async () => {
   await database.drop();
 });
 
-async function apply(folders: readonly string[]): Promise<void> {
-  for (const folder of folders) {
-    await client.query(await readFile(new URL(`${folder}/migration.sql`, FOLDER), 'utf8'));
-  }
-}
-
 async function call(fn: string, params: object): Promise<Record<string, unknown>> {
   const { rows } = await client.query<{ result: Record<string, unknown> }>(
     `SELECT ${fn}($1::jsonb) AS result`,
@@ -90,8 +67,6 @@ const OLD_PLAN = {
 
 const submissionOf = (id: string) => `sub_${id.slice(4)}_1`;
 
-const RESOLVED = { state: 'failed', errorCode: 'provider_failed', reason: 'r', actor: 'a' };
-
 async function claim(id: string, leaseMs: number): Promise<void> {
   await call('claim_submission', {
     generationId: id,
@@ -109,6 +84,33 @@ async function claim(id: string, leaseMs: number): Promise<void> {
     replay: true,
     replayWindowMs: 1,
   });
+}
+
+/**
+ * What a person had ended after the lease of its submit, by what its worker told of that submit later, and how it is found
+ * after the upgrade: until then nobody looked for its job.
+ */
+const LEFT = [
+  { told: null, days: 0, finds: { state: 'unknown', due: true } },
+  { told: 'unknown', days: 0, finds: { state: 'unknown', due: true } },
+  { told: 'capacity', days: 0, finds: { state: 'abandoned', due: null } },
+  // Longer ago than any look is planned.
+  { told: 'unknown', days: 3, finds: { state: 'unknown', due: null } },
+] as const;
+
+async function endByHand(id: string, { told, days }: (typeof LEFT)[number]): Promise<string> {
+  await claim(id, 0);
+  const end = { state: 'failed', errorCode: 'provider_failed', reason: 'r', actor: 'a' };
+  expect(await call('resolve_generation', { generationId: id, ...end })).toMatchObject({
+    outcome: 'resolved',
+  });
+  if (told !== null) {
+    const answer = { submissionId: submissionOf(id), fence: 1, kind: told, problem: told, retryInMs: 0 };
+    expect(await call('record_submission', answer)).toMatchObject({ outcome: 'recorded' });
+  }
+  await client.query(`BEGIN; SET LOCAL session_replication_role = replica;
+    UPDATE generation SET completed_at = completed_at - interval '${days} days' WHERE id = '${id}'; COMMIT`);
+  return id;
 }
 
 async function accept(id: string): Promise<void> {
@@ -166,7 +168,7 @@ async function callBack(submissionId: string | null, eventKey: string): Promise<
 }
 
 it('a database of version 0.1 with money in it goes on under every later version', async () => {
-  await apply(VERSION_0_1);
+  await apply(client, '0.1');
   const tenant = { id: newId('ten'), accountId: newId('acc') };
   await client.query(`INSERT INTO tenant (id, name) VALUES ($1, 'old')`, [tenant.id]);
   const grant = {
@@ -191,7 +193,7 @@ it('a database of version 0.1 with money in it goes on under every later version
   await succeed(underWay, null);
   await storeOutput(underWay);
 
-  await apply(VERSION_0_2);
+  await apply(client, '0.2');
 
   const credits = () => readCredits(db, tenant.id, 'default');
   const ofAll = (available: number, held: number, spent: number) => ({
@@ -215,7 +217,7 @@ it('a database of version 0.1 with money in it goes on under every later version
   await callBack(null, 'of nobody');
   await client.query(`UPDATE callback SET received_at = now() - interval '8 days'`);
 
-  await apply(VERSION_0_3);
+  await apply(client, '0.3');
 
   const sound = async () => (await checkInvariants(db)).filter(({ violations }) => violations > 0);
   expect(await sound()).toEqual([]);
@@ -264,24 +266,20 @@ it('a database of version 0.1 with money in it goes on under every later version
     more: false,
   });
   expect(await sound()).toEqual([]);
-  // A person has ended one after the lease of its submit; until then nobody looked for its job.
-  const sent = await create();
-  await claim(sent, 0);
-  expect(await call('resolve_generation', { generationId: sent, ...RESOLVED })).toMatchObject({
-    outcome: 'resolved',
-  });
+  const left = new Map<string, (typeof LEFT)[number]>();
+  for (const row of LEFT) left.set(await endByHand(await create(), row), row);
 
-  await apply(LATER);
+  await apply(client, 'later');
 
   expect(await sound()).toEqual([]);
-  const [left] = (
-    await client.query<{ state: string; due: boolean }>(
+  for (const [id, { finds }] of left) {
+    const stands = await client.query<{ state: string; due: boolean | null }>(
       `SELECT s.state, s.late_due_at = g.completed_at + interval '1 hour' AS due
        FROM submission s JOIN generation g ON g.id = s.generation_id WHERE g.id = $1`,
-      [sent],
-    )
-  ).rows;
-  expect(left).toEqual({ state: 'unknown', due: true });
+      [id],
+    );
+    expect(stands.rows).toEqual([finds]);
+  }
 
   const last = await create();
   await accept(last);

@@ -23,16 +23,29 @@ const readJob = (provider: string, prompt: string) =>
   });
 
 describe('methods', () => {
-  it.concurrent('text-to-image, three of which one is lost: delivered in part, charged for two', async () => {
+  it.concurrent('text-to-image, three of which one is no picture: delivered in part, charged for two', async () => {
     const prompt = uniquePrompt('images');
-    // All three are dead at first, then one of them again: dead twice is gone.
-    await room.sims['fal']!.fault(prompt, { kind: 'link_404', times: 4 });
+    await room.sims['fal']!.fault(prompt, { kind: 'link_wrong_type', times: 1 });
     const asked = await ask(room, 'images', prompt, { input: { prompt, count: 3 } });
     await untilEnd(room, asked.id);
     const facts = { state: 'succeeded', jobs: 1, provider: 'fal', price: 15, captured: 10 };
-    const generation = await expectPromise(room, asked, { ...facts, outputs: ['stored', 'stored', 'lost'] });
+    const generation = await expectPromise(room, asked, { ...facts, outputs: ['stored', 'stored', 'invalid'] });
     expect(generation).toMatchObject({ delivery: 'partial', error: null });
     expect(generation.outputs.map(({ media_type }) => media_type)).toEqual(['image/png', 'image/png']);
+  });
+
+  it.concurrent('text-to-image, three that come late at the links that they keep: all delivered', async () => {
+    const prompt = uniquePrompt('late images');
+    // Each is dead at first, then one of them again.
+    await room.sims['fal']!.fault(prompt, { kind: 'link_404', times: 4 });
+    const asked = await ask(room, 'images', prompt, { input: { prompt, count: 3 } });
+    await untilEnd(room, asked.id);
+    const facts = { state: 'succeeded', jobs: 1, provider: 'fal', price: 15 };
+    const outputs = ['stored', 'stored', 'stored'] as const;
+    expect(await expectPromise(room, asked, { ...facts, outputs: [...outputs] })).toMatchObject({
+      delivery: 'stored',
+      error: null,
+    });
   });
 
   it.concurrent('text-to-image, three: three files that differ', async () => {

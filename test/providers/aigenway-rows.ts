@@ -168,9 +168,14 @@ export const observeRows: readonly Row<Observation>[] = [
     expect: { ...succeeded([FILE_URL], UNTIL), status: 'succeeded' },
   },
   {
-    name: 'past available_until it is gone',
+    name: 'a file that our clock calls over, and that is listed still: the download decides',
     answer: task({ status: 'SUCCEEDED', result: file(FILE_URL, '2026-11-29T11:59:59Z') }),
-    expect: succeeded([], '2026-11-29T11:59:59.000Z'),
+    expect: succeeded([FILE_URL], null),
+  },
+  {
+    name: 'no file any more past available_until is gone',
+    answer: task({ status: 'SUCCEEDED', result: { url: null, available_until: '2026-11-29T12:00:00Z' } }),
+    expect: succeeded([], '2026-11-29T12:00:00.000Z'),
   },
   ...[null, {}, [], 'x', { url: null, files: [] }, { url: 'ftp://h/x' }, { files: [{ url: 7 }] }].map(
     (result) => ({

@@ -149,6 +149,11 @@ export const observeRows: readonly Row<Observation>[] = [
     expect: succeeded([URL_1]),
   },
   {
+    name: 'an output that our clock calls over, and that is listed still: the download decides',
+    answer: job({ status: 'succeeded', output: { url: URL_1 }, expires_at: EXPIRES - 60 }),
+    expect: succeeded([URL_1]),
+  },
+  {
     name: 'output null past its expiry is gone',
     answer: job({ status: 'succeeded', output: null, expires_at: EXPIRES - 120 }),
     expect: succeeded([], { linkExpiresAt: new Date((EXPIRES - 120) * 1_000) }),

@@ -196,6 +196,11 @@ export const observeRows: readonly Row<Observation>[] = [
     expect: noOutput,
   })),
   {
+    name: 'a video that our clock calls over, and that is listed still: the download decides',
+    answer: task({ status: 'succeeded', outputs: [video()], update_time: NOW_MS - 30 * DAY_MS }),
+    expect: succeeded({ linkExpiresAt: null }),
+  },
+  {
     name: 'no outputs past 30 days are gone',
     answer: task({ status: 'succeeded', outputs: [], update_time: NOW_MS - 30 * DAY_MS }),
     expect: succeeded({ outputs: [], linkExpiresAt: new Date(NOW_MS) }),

@@ -53,8 +53,8 @@ const BEFORE_ANY: readonly Row<SubmitAnswer>[] = [
   ),
   row(
     'a body that no channel reads',
-    taskError(400, 'invalid_request'),
-    refused('invalid_input', 'http_400:invalid_request'),
+    taskError(400, 'invalid_json'),
+    refused('invalid_input', 'http_400:invalid_json'),
   ),
   row('its rate limit', { ...error(429, '', OWN), headers: { 'retry-after': '7' } }, capacity(7_000)),
   row('its rate limit without a time', error(429, null, OWN), capacity(null)),
@@ -86,6 +86,12 @@ const MAYBE_AFTER_ONE: readonly (readonly [name: string, answer: ScriptedAnswer]
     'an upstream’s validation',
     { status: 422, body: '{"detail":[{"loc":["body","prompt"],"msg":"x","type":"missing"}]}' },
   ],
+  [
+    'no channel of an upstream that is a gateway itself',
+    error(503, 'model_not_found', 'invalid_request_error'),
+  ],
+  ['no channel of such an upstream, without a type', error(503, 'model_not_found', '')],
+  ['a body that one channel does not read', taskError(400, 'invalid_request')],
   ['a size that this channel does not take', taskError(400, 'invalid_size')],
   ['a key error', error(400, 'idempotency_key_reuse', OWN)],
 ];

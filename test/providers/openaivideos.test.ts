@@ -93,7 +93,7 @@ providerContract({
         kind: 'succeeded',
         status: 'completed',
         outputs: [{ url: FILE_URL }],
-        linkExpiresAt: new Date(NOW_MS - 600_000),
+        linkExpiresAt: null,
         cost: null,
       },
     },

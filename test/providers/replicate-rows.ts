@@ -164,6 +164,11 @@ export const observeRows: readonly Row<Observation>[] = [
     expect: succeeded(urls),
   })),
   {
+    name: 'a file that our clock calls over, and that is listed still: the download decides',
+    answer: prediction({ status: 'succeeded', output: URL_1, completed_at: '2026-11-29T11:01:00.383Z' }),
+    expect: { ...succeeded([URL_1]), linkExpiresAt: null },
+  },
+  {
     name: 'data removed after an hour is gone',
     answer: prediction({ status: 'succeeded', output: null, data_removed: true, completed_at: COMPLETED_AT }),
     expect: succeeded([], COMPLETED_MS + HOUR_MS),

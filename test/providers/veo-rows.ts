@@ -134,6 +134,12 @@ export const observeRows: readonly Row<Observation>[] = [
     UNREADABLE,
   ),
   seen(
+    'D5 Vertex AI’s shape beside an empty response',
+    { done: true, response: { generateVideoResponse: null, videos: [{ gcsUri: 'gs://b/a.mp4' }] } },
+    UNREADABLE,
+  ),
+  seen('a response and its lists that are null', made({ '@type': 'x', generatedSamples: null }), NO_OUTPUT),
+  seen(
     'D5 the shape of the SDK’s own objects',
     { done: true, response: { generatedVideos: [video(URI_1)] } },
     UNREADABLE,
@@ -142,6 +148,7 @@ export const observeRows: readonly Row<Observation>[] = [
     ['a text', 'x'],
     ['a list', [video(URI_1)]],
     ['videos under another name', { generatedVideos: [video(URI_1)] }],
+    ['videos beside samples that are null', { generatedSamples: null, generatedVideos: [video(URI_1)] }],
     ['samples that are no list', { generatedSamples: { 0: video(URI_1) } }],
     ['samples without a link', { generatedSamples: [{ video: { gcsUri: 'gs://b/a.mp4' } }, null] }],
     ['samples that are links', { generatedSamples: [URI_1] }],

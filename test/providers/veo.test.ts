@@ -195,7 +195,10 @@ describe('veo: settings', () => {
   test.each([
     'projects/*',
     'projects*',
-    'projects/ours/*',
+    'projects//*',
+    'projects/-/*',
+    'production-webhooks/*',
+    'https://generativelanguage.googleapis.com/production-webhooks/*',
     'projects/123456789012*',
     'projects/1234*/webhooks',
     'projects/123456789012/**',
@@ -217,6 +220,8 @@ describe('veo: settings', () => {
     'projects/ours',
     'projects/123456789012/*',
     'projects/our-media-production/*',
+    'projects/acme-prod/*',
+    'https://generativelanguage.googleapis.com/v1beta/projects/acme-prod/webhooks/*',
     'https://generativelanguage.googleapis.com/v1beta/projects/123456789012/*',
     'https://h.example/callbacks/veo/*',
   ])('an audience that is one’s own: %s', (audience) => {

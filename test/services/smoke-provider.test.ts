@@ -26,12 +26,12 @@ afterAll(async () => {
   await Promise.all([...simulators.values()].map((simulator) => simulator.close()));
 });
 
-/** One job at this provider's simulator, on the first model of the default catalogue that goes there. */
-async function smoke(name: string) {
+/** One job at this provider's simulator, on the first model of the default catalogue that goes there, or on this one. */
+async function smoke(name: string, modelId?: string) {
   const { url } = simulators.get(name)!;
   const provider = createProviders({ http, providers: new Map([[name, { baseUrl: url }]]) }).get(name)!;
-  const model = DEFAULT_CATALOGUE.models.find(({ routes }) =>
-    routes.some((route) => route.provider === name),
+  const model = DEFAULT_CATALOGUE.models.find(
+    ({ id, routes }) => id === (modelId ?? id) && routes.some((route) => route.provider === name),
   )!;
   const route = model.routes.find((candidate) => candidate.provider === name)!;
   const lines: string[] = [];
@@ -57,6 +57,10 @@ describe('darkroom provider smoke', () => {
       expect(lines.join('\n')).toMatch(/accepted: job .*output 0: \d+ bytes, (video|image|audio)\//s);
     },
   );
+
+  it.each(['flux-video', 'flux-image'])('the cost may be told at the end or at once: %s', async (model) => {
+    expect((await smoke('bfl', model)).result).toMatchObject({ jobId: expect.any(String), differences: [] });
+  });
 
   it('tells every difference: an unknown status, a wrong file, a refusal', async () => {
     const sim = new Control(simulators.get('infro')!.url);

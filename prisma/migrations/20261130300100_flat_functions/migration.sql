@@ -496,8 +496,8 @@ BEGIN
             UPDATE generation SET due_at = s.lease_until WHERE id = g.id;
             RETURN jsonb_build_object('outcome', 'leased', 'inMs', ms_until(s.lease_until));
         END IF;
-        -- Nobody can tell any more whether it was sent.
-        UPDATE submission SET state = 'unknown', unknown_at = coalesce(unknown_at, v_now), lease_until = NULL, problem = 'lease_over', updated_at = v_now
+        -- Nobody can tell any more whether it was sent. updated_at stays that of the send: the time until it may be sent again counts from there.
+        UPDATE submission SET state = 'unknown', unknown_at = coalesce(unknown_at, v_now), lease_until = NULL, problem = 'lease_over'
         WHERE id = s.id RETURNING * INTO s;
         PERFORM move_stage(g.id, 'submission_unknown');
     END IF;
@@ -722,15 +722,16 @@ BEGIN
             UPDATE generation SET wake_requested_at = coalesce(wake_requested_at, v_now) WHERE id = g.id;
         END IF;
     END IF;
-    IF g.completed_at IS NOT NULL AND v_terminal AND s.ended_at IS NULL
-        AND (s.late_due_at IS NOT NULL OR s.provider_job_id IS NOT NULL AND v_outcome <> 'duplicate') THEN
-        -- Also after the last planned look, when nobody else would come to book it.
-        UPDATE submission SET late_due_at = least(late_due_at, v_now) WHERE id = s.id;
-    END IF;
-    IF (g.completed_at IS NOT NULL OR s.state IN ('refused', 'abandoned')) AND v_outcome <> 'duplicate' AND s.provider_job_id IS NULL
-        AND s.first_sent_at IS NOT NULL AND p ->> 'jobId' IS NOT NULL THEN
-        -- No run waits for the job of a dead submission: the loop of late observations asks for it and attaches it.
-        UPDATE submission SET late_due_at = least(late_due_at, v_now) WHERE id = s.id;
+    -- A look now, also after the last planned one, when nobody else would come to book it; and at a job that is named for a dead submission,
+    -- for which no run waits: the loop of late observations asks for it and attaches it.
+    IF v_outcome <> 'duplicate' AND (
+        g.completed_at IS NOT NULL AND v_terminal AND s.ended_at IS NULL AND (s.late_due_at IS NOT NULL OR s.provider_job_id IS NOT NULL)
+        OR (g.completed_at IS NOT NULL OR s.state IN ('refused', 'abandoned')) AND s.provider_job_id IS NULL AND s.first_sent_at IS NOT NULL
+            AND p ->> 'jobId' IS NOT NULL) THEN
+        -- It uses up none of those that are planned, as that of an operator; past the cap it does, so that there is an end.
+        UPDATE submission SET late_due_at = least(late_due_at, v_now),
+            late_count = CASE WHEN late_due_at > v_now AND v_outcome = 'recorded' THEN greatest(late_count - 1, -1) ELSE late_count END
+        WHERE id = s.id;
     END IF;
     IF g.completed_at IS NOT NULL AND v_outcome <> 'duplicate' AND s.provider_job_id IS NULL AND s.first_sent_at IS NOT NULL AND p ->> 'jobId' IS NOT NULL THEN
         -- The job of a submission that ended unresolved: a run attaches it, so that it is cancelled and its cost booked.
@@ -2517,3 +2518,8 @@ UPDATE submission s SET state = 'unknown', unknown_at = coalesce(s.unknown_at, c
 FROM generation g WHERE g.id = s.generation_id AND g.completed_at IS NOT NULL AND s.state = 'sending';
 UPDATE submission s SET state = 'abandoned', updated_at = clock_timestamp()
 FROM generation g WHERE g.id = s.generation_id AND g.completed_at IS NOT NULL AND s.state = 'prepared';
+-- Its worker may have told after the end that the answer was lost. Those without a look that ended longer ago have used theirs up, or never
+-- had any: version 0.1 planned none.
+UPDATE submission s SET late_due_at = late_due(g, 0)
+FROM generation g WHERE g.id = s.generation_id AND g.completed_at > clock_timestamp() - interval '2 days' AND s.state = 'unknown'
+    AND s.late_due_at IS NULL AND s.late_count = 0 AND s.provider_job_id IS NULL AND s.ended_at IS NULL;

@@ -88,7 +88,7 @@ function headersShown(catalogue: Catalogue) {
   return z.object({
     'Idempotency-Key': shape['Idempotency-Key'].optional().meta({
       description:
-        'One new random value for each video; the same for a retry. Kept as long as the video. Without it one is derived.',
+        'One new random value for each video; the same for a retry. Kept as long as its generation. Without it one is derived.',
       example: '8e03978e-40d5-43e8-bc93-6894a57f9324',
     }),
     'Darkroom-Account': accountSchema.optional().meta({

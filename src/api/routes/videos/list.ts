@@ -31,7 +31,7 @@ const pageSchema = z
     last_id: z
       .string()
       .nullable()
-      .meta({ description: 'Send it as `after` to get the next page; null when there is none.' }),
+      .meta({ description: 'Send it as `after` to get the next page; null on an empty last page.' }),
     has_more: z.boolean().meta({ description: 'Whether there is another page.' }),
   })
   .meta({ id: 'VideoList' });
@@ -47,7 +47,8 @@ export const listVideosRoute: TenantRoute = {
     summary: 'List videos',
     description:
       'Generations of video models, however they were created, without deleted ones. Pages stay stable while new ones come in. ' +
-      'Among very many deleted ones a page may be short, but is never empty while `has_more`.',
+      'Among very many deleted ones a page may be short; behind 50,000 in a row it is empty while `has_more`, and its `last_id`, then ' +
+      'of a deleted one, leads on. Official clients stop at such a page: begin at the other end with `order`.',
     tags: ['Videos'],
     requestParams: { query: querySchema },
     responses: {
