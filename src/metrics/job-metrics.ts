@@ -26,7 +26,7 @@ const unknownStatuses = new Counter({
 });
 const outputProblems = new Counter({
   name: 'darkroom_output_problems_total',
-  help: 'Attempts at outputs that brought a file which was not stored, by reason: our storage, our scanner, or its finding.',
+  help: 'Attempts at outputs that were rendered and not stored, by reason: our storage, scanner or settings, or what came in the place of the file.',
   labelNames: ['problem'],
   registers,
 });

@@ -228,7 +228,8 @@ describe('after the end of a generation', () => {
     });
     await pass();
     const named = await row(id);
-    expect(named).toMatchObject({ lateCount: 0, problem: 'named_job_unavailable' });
+    // The callback's own look took the place of none that is planned, so the next one is the first again.
+    expect(named).toMatchObject({ lateCount: -1, problem: 'named_job_unavailable' });
     expect(named.lateDueAt!.getTime() - Date.now()).toBeLessThanOrEqual(60_001);
     await test.sql('UPDATE submission SET late_due_at = NULL');
   });

@@ -1,4 +1,4 @@
--- The functions of prisma/functions as of version 0.5.0.
+-- The functions of prisma/functions as of version 0.6.0.
 
 -- It takes a time now.
 DROP FUNCTION move_stage(text, text);
