@@ -30,6 +30,14 @@ providerContract({
   submitRows,
   observeRows,
   cancelRows,
+  // Its files are listed for ever: the download finds out.
+  life: {
+    expired: {
+      kind: 'succeeded',
+      outputs: [{ url: expect.stringMatching(/\.mp4$/) as string }],
+      linkExpiresAt: null,
+    },
+  },
   callbacks: {
     kind: 'signed',
     timestamped: false,
