@@ -29,7 +29,10 @@ describe('methods', () => {
     const asked = await ask(room, 'images', prompt, { input: { prompt, count: 3 } });
     await untilEnd(room, asked.id);
     const facts = { state: 'succeeded', jobs: 1, provider: 'fal', price: 15, captured: 10 };
-    const generation = await expectPromise(room, asked, { ...facts, outputs: ['stored', 'stored', 'invalid'] });
+    const generation = await expectPromise(room, asked, {
+      ...facts,
+      outputs: ['stored', 'stored', 'invalid'],
+    });
     expect(generation).toMatchObject({ delivery: 'partial', error: null });
     expect(generation.outputs.map(({ media_type }) => media_type)).toEqual(['image/png', 'image/png']);
   });
