@@ -190,7 +190,7 @@ it('after a minute without a database the next try comes within 5 s (design.md Â
   };
   await withActivities({ submit, collect: never, settle: never, park: never }, async (id) => {
     await client.workflow.getHandle(id).result();
-    expect(calls).toBe(7);
+    expect(calls).toBeGreaterThanOrEqual(7);
     // The first try is a submit, which the run repeats as a look after a timer; a look is repeated by its policy.
     const waits = await timersOf(id);
     expect(waits).toHaveLength(1);
