@@ -120,7 +120,11 @@ export class Jobs {
     job.errorCode = errorCode;
     // On a busy machine both timers may fire in one millisecond; no render takes none.
     job.completedAtMs = Math.max(Date.now(), (job.startedAtMs ?? job.createdAtMs) + 1);
-    if (state === 'succeeded') job.expiresAtMs ??= job.completedAtMs + this.#options.outputTtlMs;
+    // An end that comes before the render began: no provider tells a success that was never started.
+    if (state === 'succeeded') {
+      job.startedAtMs ??= job.createdAtMs;
+      job.expiresAtMs ??= job.completedAtMs + this.#options.outputTtlMs;
+    }
     this.#onChange(job);
   }
 

@@ -1,5 +1,6 @@
 import type { Fault } from '../../src/simulators/faults.ts';
 import { promptText, type Books, type Finding, type Job, type Row } from './open-books.ts';
+import { IN_PART } from './wishes.ts';
 import { faultFor, isLinkDisturbed, lostRecordOf } from './struck.ts';
 
 /** A job that was done and known so long before its deadline was to be stored: a stop of 5 s, and 15 s to recover. */
@@ -119,6 +120,8 @@ function missingOutputs(books: Books, row: Row): Finding[] {
       const words = `${state} ${problem ?? ''}`;
       // Some providers remove what they are asked to cancel, and it was done meanwhile.
       if (state === 'lost' && deleted && cancels > 0) return false;
+      // Its job was called failed when only some were stored.
+      if (words === 'lost gone_at_provider' && prompt.startsWith(IN_PART)) return false;
       const kinds = OUTPUT_FAULTS.filter((one) => one.problem.test(words)).map((one) => one.kinds);
       const fits = ({ kind }: Fault) => kinds.some((one) => one.test(kind));
       return faultFor(books.faults, { provider, prompt }, fits) === undefined;

@@ -7,7 +7,7 @@ import type { FaultContext } from './fault-context.ts';
 import { seededChance } from './random.ts';
 import type { Hit } from './strike.ts';
 import type { Asked, Violation } from './types.ts';
-import { wishForMany } from './wishes.ts';
+import { IN_PART, wishForMany } from './wishes.ts';
 
 const PROVIDER = 'fal';
 const LOOK_MS = 50;
@@ -32,7 +32,7 @@ export async function loseSomeOutputs(context: FaultContext, seed: number): Prom
   const chance = seededChance(seed);
   const lost = chance.whole(1, MANY_OUTPUTS - 1);
   const isFailed = chance.hits(0.4);
-  const words = `chaos part of ${seed}`;
+  const words = `${IN_PART}${seed}`;
   const match = { prompt: words };
   const fault = isFailed
     ? { kind: 'link_truncated', match, times: ROUNDS * MANY_OUTPUTS + lost }

@@ -12,6 +12,9 @@ export function tagText(tag: number): string {
   return `[t${tag}]`;
 }
 
+/** Begins the prompt of a generation of which some outputs are to be lost; `partialPrices` judges what it came to. */
+export const IN_PART = 'chaos part of ';
+
 /** Jobs with this in their prompt render for seconds, so that a cancel meets them. */
 export const SLOW = '[slow] ';
 /** Those of providers that can be asked to cancel. */

@@ -116,6 +116,13 @@ describe('callbacks', () => {
     const job = await submit(prompt);
     expect(job.status).toBe('queued');
     expect(receiver.received.map(({ body }) => eventOf(body).data.id)).toEqual([job.id]);
+    // It has ended before its render began, and tells a start all the same, from which some providers tell a cost.
+    const headers = { authorization: 'Bearer sim-key' };
+    const shown = await fetch(`${simulator.url}/v1/jobs/${job.id}`, { headers });
+    expect(await shown.json()).toMatchObject({
+      status: 'succeeded',
+      started_at: expect.any(Number) as number,
+    });
   });
 
   test('callback_before_answer with a dead receiver still answers', async () => {
