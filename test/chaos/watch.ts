@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { checkInvariants } from '../../src/db/doctor.ts';
-import { openDb } from '../../src/db/index.ts';
 import { Control } from '../simulators/control.ts';
 import { isPolled } from './catalogue.ts';
+import { violatedNow } from './invariants-now.ts';
 import { type Due, RecoveryClock, type Standing } from './recovery.ts';
 import type { ChaosStack } from './stack.ts';
 import type { Asked, Violation } from './types.ts';
@@ -111,17 +110,8 @@ export class Watch {
 
   /** All invariants, in one snapshot. @throws when the database is away */
   async checkNow(): Promise<void> {
-    const db = openDb(this.#stack.databaseUrl, { poolSize: 1 });
-    try {
-      for (const { name, violations, examples } of await checkInvariants(db)) {
-        if (violations === 0) continue;
-        const problem = `in the middle of the run ${violations} rows break "${name}": ${examples.join(', ')}`;
-        this.violations.push({ check: 'every invariant holds all the time', generation: null, problem });
-      }
-      this.checked += 1;
-    } finally {
-      await db.close().catch(() => {});
-    }
+    this.violations.push(...(await violatedNow(this.#stack.databaseUrl)));
+    this.checked += 1;
   }
 
   /** When a step of ours is, or was, to be done; null = we wait for somebody. */
